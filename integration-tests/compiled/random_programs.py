@@ -27,8 +27,26 @@ Lines = dict[str, tuple[int, tuple[str, ...]]]
 WIDE: Lines = {**LINES, **USES}
 
 
-def world(seed: int, rows: int, dtype: str = "float32") -> SimpleNamespace:
+def world(seed: int, rows: int, dtype: str = "float32", device: str = "cpu") -> SimpleNamespace:
     """The tensors that a program starts with, and what else it may change."""
+    w = _world(seed, rows, dtype)
+    if device != "cpu":
+        _move(w, device)
+    w.optimizer = flambeau.optim.AdamW(w.model.parameters(), lr=0.1)
+    return w
+
+
+def _move(w: SimpleNamespace, device: str) -> None:
+    for name, value in list(vars(w).items()):
+        if isinstance(value, flambeau.Tensor) and name != "state":
+            moved = value.detach().to(device).requires_grad_(value.requires_grad)
+            setattr(w, name, moved)
+    w.rows = w.flat.view(w.rows.shape)
+    w.under = w.over[:, 1:]
+    w.model.to(device)
+
+
+def _world(seed: int, rows: int, dtype: str) -> SimpleNamespace:
     flambeau.manual_seed(seed)
     numbers = np.random.default_rng(seed)
     w = SimpleNamespace(list=[], count=0, p=0.25, kept=None, state=flambeau.get_rng_state())
@@ -48,7 +66,6 @@ def world(seed: int, rows: int, dtype: str = "float32") -> SimpleNamespace:
     w.g = flambeau.Generator().manual_seed(seed)
     w.model = flambeau.nn.Sequential(flambeau.nn.Linear(4, 3), flambeau.nn.Dropout(0.3),
                                      flambeau.nn.GELU(), flambeau.nn.Linear(3, 2))
-    w.optimizer = flambeau.optim.AdamW(w.model.parameters(), lr=0.1)
     return w
 
 
@@ -59,8 +76,10 @@ def _as_it_is(function: Any) -> Any:
 class Program:
     """Lines over names; as source it is a function of a world."""
 
-    def __init__(self, seed: int, lines: int = 12, table: Lines = LINES) -> None:
+    def __init__(self, seed: int, lines: int = 12, table: Lines = LINES,
+                 device: str = "cpu") -> None:
         self.seed = seed
+        self.device = device
         self.table = table
         self.kinds = [kind for kind, (often, _) in table.items() for _ in range(often)]
         self.random = random.Random(seed)
@@ -89,7 +108,8 @@ class Program:
 
     def _grow(self, count: int) -> None:
         """Add lines that run; one that fails after it changed something is kept as it fell."""
-        names = known_names(_as_it_is) | {"w": (w := world(self.seed, 3)), "notes": []}
+        w = world(self.seed, 3, device=self.device)
+        names = known_names(_as_it_is) | {"w": w, "notes": []}
         names |= {name: getattr(w, name) for name in self.names}
         tries = 0
         while len(self.lines) < count and tries < 12 * count:
@@ -178,7 +198,7 @@ def describe(t: Any) -> tuple[Any, ...]:
         numbers = flambeau.zeros(0)
     if t.dtype == flambeau.bfloat16:
         numbers = numbers.float()
-    array = np.array(numbers.clone().numpy())       # whose memory stays its own
+    array = np.array(numbers.clone().cpu().numpy())     # whose memory stays its own
     if array.dtype.kind in "fc":
         array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     grad = type(t.grad_fn).__name__ if t.grad_fn is not None else None

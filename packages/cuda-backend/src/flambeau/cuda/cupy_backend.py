@@ -4,6 +4,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda import _launch, pinned, source
 from flambeau.cuda.compositions import run_composition
@@ -85,7 +86,8 @@ class CuPyBackend(GeneratedBackend):
         dtype = self.xp.dtype("uint16" if name == "bfloat16" else name)
         strides = [step * dtype.itemsize for step in t.stride()]
         span = sum((n - 1) * s for n, s in zip(t.shape, strides, strict=True)) + dtype.itemsize
-        memory = self.xp.cuda.UnownedMemory(t.data_ptr(), max(span, 1), t, t.device.index or 0)
+        memory = self.xp.cuda.UnownedMemory(_core.address_of(t), max(span, 1), t,
+                                            t.device.index or 0)
         pointer = self.xp.cuda.MemoryPointer(memory, 0)
         return self.xp.ndarray(tuple(t.shape), dtype, pointer, strides)
 

@@ -208,7 +208,7 @@ def _call(out: Any, operands: Sequence[Any]) -> bytes:
     packed = struct.pack(f"<q2i{_DIMS}q", out.numel(), len(shape), 0, *shape, *pad)
     for t, steps in zip(shown, strides, strict=True):
         code = params.DTYPE_CODES[dtype_name(t.dtype)]
-        packed += struct.pack(f"<Q2i2dq{_DIMS}q", t.data_ptr(), code, 0, 0.0, 0.0, 0, *steps,
+        packed += struct.pack(f"<Q2i2dq{_DIMS}q", _core.address_of(t), code, 0, 0.0, 0.0, 0, *steps,
                               *pad)
     argument = 40 + 8 * _DIMS
     return packed + bytes(argument * (3 - len(shown)))

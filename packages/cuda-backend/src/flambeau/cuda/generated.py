@@ -19,6 +19,7 @@ from flambeau.cuda import (
     memory,
     params,
     pinned,
+    regions,
     source,
     special,
     streams,
@@ -41,6 +42,7 @@ class GeneratedBackend(Backend):
 
     #: Whether every storage has memory of its own, of just its size.
     exact = False
+    fuses = True
     #: Its number, once it is attached.
     device_type = -1
 
@@ -93,6 +95,9 @@ class GeneratedBackend(Backend):
         """Definitions without generated kernels."""
         return NotImplemented
 
+    def fuse(self, program, inputs, outputs, scalars):
+        return regions.fuse(program, inputs, outputs, scalars)
+
     def raise_status(self, status: int, what: str, text: str) -> None:
         """Raise what a status of the driver means.
 
@@ -112,7 +117,7 @@ class GeneratedBackend(Backend):
 
     def use(self, tensor, stream):
         _launch.use(self.device_type, tensor.device.index or 0,
-                    tensor.untyped_storage().data_ptr(), stream.cuda_stream)
+                    _core.address_of(tensor.untyped_storage()._bytes), stream.cuda_stream)
 
     def hand_over(self, tensor, stream):
         place = f"{self.name}:{tensor.device.index or 0}"
@@ -125,9 +130,15 @@ class GeneratedBackend(Backend):
     def current_stream(self, index):
         return _launch.stream(self.device_type, index) or 1
 
+    def is_capturing(self, index):
+        from flambeau.cuda.graphs import is_capturing
+
+        return is_capturing(self.device_type, index)
+
     def later(self, tensor, move):
         """Only copies from pinned memory go on by themselves: what they read is kept for them."""
-        if not (tensor.is_cpu and tensor.is_contiguous() and pinned.is_pinned(tensor.data_ptr())):
+        if not (tensor.is_cpu and tensor.is_contiguous()
+                and pinned.is_pinned(_core.address_of(tensor))):
             return move()
         before = _launch.set_later(True)
         try:
@@ -163,6 +174,8 @@ class GeneratedBackend(Backend):
             packed, and whether numbers decide with how many elements a thread of the former takes
             at once; None where the kernels lack a dtype.
         """
+        if op.key.startswith(regions.PREFIX):
+            return regions.plan(self, op.key)
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return None
         if op.category == "pointwise":

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda.lapack import PLAIN, TRANSPOSED, lapack_of
 
@@ -59,7 +60,8 @@ class Matrix(NamedTuple):
 def _last_two(t, shape: list[int], strides: list[int]) -> Matrix:
     *batch, rows, columns = shape
     *steps, row_step, column_step = strides
-    return Matrix(t.data_ptr(), rows, columns, row_step, column_step, tuple(batch), tuple(steps))
+    return Matrix(_core.address_of(t), rows, columns, row_step, column_step, tuple(batch),
+                  tuple(steps))
 
 
 def _matrix(t, vector_is_row: bool) -> Matrix:

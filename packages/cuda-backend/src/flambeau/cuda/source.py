@@ -95,6 +95,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import tiles
 
         return tiles.module(group, kind)
+    if group.startswith("region_"):
+        from flambeau.cuda import regions
+
+        return regions.module(group)
     if group == "random":
         from flambeau.cuda import draws
 
@@ -109,11 +113,12 @@ def module(group: str, kind: str) -> Module:
 
 def prelude() -> str:
     """The shared head of every module."""
-    return helpers("cuda") + _file("native/arguments.h") + _file("memory.cuh")
+    return helpers("cuda") + file("native/arguments.h") + file("memory.cuh")
 
 
 @cache
-def _file(name: str) -> str:
+def file(name: str) -> str:
+    """A text of this package."""
     return resources.files(__package__).joinpath(name).read_text()
 
 
@@ -188,7 +193,7 @@ def _far_body(function: str, names, operands, outs, width: int) -> list[str]:
     loads = [f"const {t} {n} = fl_get<{t}>(c, {k}, i);" for n, t, k in operands]
     stores = [f"fl_put<{t}>(c, {k}, i, {n});" for n, t, k in outs]
     declared = [f"{t} {n};" for n, t, _ in outs]
-    call = _call(function, names, [n for n, _, _ in outs])
+    call = call_lines(function, names, [n for n, _, _ in outs])
     loop = "    for (int64_t i = FL_THREAD; i < c.numel; i += FL_THREADS) {"
     return [loop, *(f"        {line}" for line in [*loads, *declared, *call, *stores]), "    }"]
 
@@ -199,17 +204,22 @@ def _near_body(function: str, names, operands, outs, width: int) -> list[str]:
     loads = [f"const fl_pack<{t}, {width}> p_{n} = fl_get_pack<{t}, {width}>(c, {k}, g, whole);"
              for n, t, k in operands]
     declared = [f"fl_pack<{t}, {width}> p_{n};" for n, t, _ in outs]
-    call = _call(function, [f"p_{n}.v[v]" for n in names], [f"p_{n}.v[v]" for n, _, _ in outs])
+    call = call_lines(function, [f"p_{n}.v[v]" for n in names], [f"p_{n}.v[v]" for n, _, _ in outs])
     stores = [f"fl_put_pack<{t}, {width}>(c, {k}, g, whole, p_{n});" for n, t, k in outs]
     lines = [*loads, *declared, "#pragma unroll", f"for (int v = 0; v < {width}; v++) {{",
              *(f"    {line}" for line in call), "}", *stores]
+    return pack_loop(aligned, width, lines)
+
+
+def pack_loop(aligned: str, width: int, lines: list[str]) -> list[str]:
+    """A loop over packs ``g`` of ``width`` elements, which may be ``whole``."""
     return [f"    const bool aligned = {aligned};", "#pragma unroll 1",
             f"    for (int64_t g = FL_THREAD; g * {width} < c.numel; g += FL_THREADS) {{",
             f"        const bool whole = aligned && (g + 1) * {width} <= c.numel;",
             *(line if line[0] == "#" else f"        {line}" for line in lines), "    }"]
 
 
-def _call(function: str, arguments: list[str], targets: list[str]) -> list[str]:
+def call_lines(function: str, arguments: list[str], targets: list[str]) -> list[str]:
     """The formula, or its slow part for rare arguments."""
     given = ", ".join(arguments)
     rare = f"{function}_has_rare && {function}_rare({given})"
@@ -221,8 +231,8 @@ def _call(function: str, arguments: list[str], targets: list[str]) -> list[str]:
 
 def _own_module(group: programs.Group, dtype: str) -> Module:
     """Kernels of our own, for one dtype."""
-    code, parts, names = str(DTYPE_CODES[dtype]), [prelude(), _file("native/packet.h")], {}
-    parts += [_file(f"kernels/{name}") for name in ("packet.cuh", *group.files)]
+    code, parts, names = str(DTYPE_CODES[dtype]), [prelude(), file("native/packet.h")], {}
+    parts += [file(f"kernels/{name}") for name in ("packet.cuh", *group.files)]
     for kernel, body in group.kernels.items():
         name = programs.kernel_name(kernel, dtype)
         names[name] = f"fl_packet<{group.views}>"

@@ -52,6 +52,11 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype.name)
 
 
+def device_name(code: int) -> str:
+    """The type of a device, by the core's code of the device."""
+    return str(_core.known_devices()[code >> 8])
+
+
 def dtype_literal(name: str) -> DType:
     """A dtype as it stands in a node."""
     return DType(name)

@@ -9,6 +9,7 @@ import registers the device, as an extension module does that calls the interfac
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,8 @@ class Backend:
     """
 
     name = ""
+    #: Whether kernels wait in compiled calls, to run as one kernel that ``fuse`` makes.
+    fuses = False
 
     def attach(self) -> int:
         """Make the device type known to the core; returns its number.
@@ -77,6 +80,25 @@ class Backend:
         """
         raise NotImplementedError
 
+    def fuse(self, program, inputs: Sequence[str], outputs: Sequence[str],
+             scalars: Sequence[str]) -> int | None:
+        """A kernel of several formulas, each of whose elements depends on elements of one index.
+
+        Args:
+            program: A ``flambeau.core.formula.Program``: its ``param`` instructions are called
+                ``p0`` (``p0.re``, ``p0.im``) for inputs, its ``scalar`` instructions ``s0``
+                likewise. Integers of memory are ``i64``, half precisions ``f32``; outputs are
+                what memory of their dtypes can hold.
+            inputs: Dtypes of the inputs, which broadcast against each other.
+            outputs: Dtypes of the outputs, which lie anywhere, also where an input does.
+            scalars: For each number the kind that it is computed with.
+
+        Returns:
+            What ``_core.make_kernel`` gave for its inputs, scalars and outputs, in this order; None
+            where the backend would rather run the formulas one by one.
+        """
+        return None
+
     def device_of(self, address: int) -> int:
         """The number of the device that memory of another library lies on."""
         return 0
@@ -115,6 +137,10 @@ class Backend:
         """The address of the stream that this thread works on, as ``__dlpack__`` takes it."""
         return None
 
+    def is_capturing(self, index: int) -> bool:
+        """Whether what this thread asks of a device now will be done again, by a graph."""
+        return False
+
     def later(self, tensor: Any, move: Any) -> Any:
         """Call ``move()``, which copies a tensor; the copy may go on while the program does."""
         return move()
@@ -127,6 +153,8 @@ def register(backend: Backend) -> int:
                          f"{backend.name!r}")
     number = backend.attach()
     _adapters[backend.name] = backend
+    if backend.fuses:
+        _core.let_wait(number)
     return number
 
 
@@ -139,6 +167,12 @@ def adapter(name: str) -> Backend:
     if name not in _adapters:
         load(name)
     return _adapters[name]
+
+
+def is_capturing(device: Any) -> bool:
+    """Whether what this thread asks of a device now will be done again, by a graph."""
+    backend = _adapters.get(device.type)
+    return backend is not None and backend.is_capturing(device.index or 0)
 
 
 def is_pinned(address: int) -> bool:

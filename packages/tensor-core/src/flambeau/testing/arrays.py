@@ -27,7 +27,7 @@ def memory_of(t) -> np.ndarray:
     if not t.numel():
         return np.empty(tuple(t.shape), stored)
     last = sum((n - 1) * step for n, step in zip(t.shape, strides, strict=True))
-    memory = (ctypes.c_char * (last + stored.itemsize)).from_address(t.data_ptr())
+    memory = (ctypes.c_char * (last + stored.itemsize)).from_address(_core.address_of(t))
     return np.ndarray(tuple(t.shape), stored, memory, 0, strides)
 
 

@@ -26,7 +26,7 @@ struct Plan {
     PyObject *name = nullptr;       /* of the kernels; null where Python computes the call */
     void *near = nullptr;           /* for operands that lie alike and have the kernel's dtype */
     void *far = nullptr;            /* for all others */
-    uint8_t own = 0, result = 0;    /* dtypes of near operands and results */
+    uint8_t own = 0, result = 0;    /* dtypes of near operands and results; FL_NO_DTYPE: any */
     uint32_t masks = 0;             /* arguments that are bool in near kernels, by bit */
     int width = 1;                  /* elements that a thread of the near kernel takes at once */
     int count = 0;

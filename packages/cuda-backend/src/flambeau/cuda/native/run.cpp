@@ -9,11 +9,10 @@ PyObject *fl_handle_of(Device &d, const fl_op *op) {
     auto known = d.handles.find(op);
     if (known != d.handles.end())
         return known->second;
-    std::string key = op->name;
-    if (op->overload && *op->overload)
-        key = key + "." + op->overload;
     PyObject *core = PyImport_ImportModule("flambeau.core._core");
-    PyObject *handle = core ? PyObject_CallMethod(core, "find_op", "s", key.c_str()) : nullptr;
+    PyObject *handle = core ? PyObject_CallMethod(core, "op_at", "K",
+                                                  (unsigned long long)(uintptr_t)op)
+                            : nullptr;
     Py_XDECREF(core);
     if (handle)
         d.handles[op] = handle;
@@ -135,16 +134,19 @@ static bool is_dense(const fl_tensor *t) {
 }
 
 static bool is_near(const Plan &plan, const fl_value *values, fl_tensor *const *outs, int nouts) {
+    const bool any_dtype = plan.own == FL_NO_DTYPE;     /* they are the kernel's own, as signed */
     if (!plan.near || !is_dense(outs[0]))
         return false;
     for (int i = 0; i < nouts; i++)
-        if (outs[i]->dtype != plan.result || !lies_alike(outs[i], outs[0]))
+        if ((!any_dtype && outs[i]->dtype != plan.result) || !lies_alike(outs[i], outs[0]))
             return false;
     for (int i = 0; i < plan.count; i++) {
         const fl_value &v = values[i];
         if (v.tag != FL_TENSOR || v.t->device_type == FL_CPU)
             continue;
-        if (v.t->dtype != (plan.masks >> i & 1 ? (uint8_t)FL_BOOL : plan.own) || !lies_alike(v.t, outs[0]))
+        if (!any_dtype && v.t->dtype != (plan.masks >> i & 1 ? (uint8_t)FL_BOOL : plan.own))
+            return false;
+        if (!lies_alike(v.t, outs[0]))
             return false;
     }
     return true;

@@ -22,6 +22,16 @@ static PyObject *failed(Device &d, int status, const char *what) {
     return nullptr;
 }
 
+/* What waits in a compiled call was asked of the stream that is current now, and before this: 0, or
+ * -1 where it fails. */
+static PyObject *run_waiting;
+static int run_what_waits(void) {
+    PyObject *done = PyObject_CallNoArgs(run_waiting);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+static int leave_waiting(void) { return 0; }
+
 /* A device, an index and two numbers: what all of these functions take. */
 struct Arguments {
     int type = 0, index = 0;
@@ -41,15 +51,16 @@ struct Arguments {
     void *ctx() const { return device->driver->ctx; }
 };
 
-/* One function: `call` of the driver without the lock of Python, `result` where it succeeds. */
-#define FL_FUNCTION(name, call, result)                                                          \
+/* One function: `before`, `call` of the driver without the lock of Python, `result` where it
+ * succeeds. */
+#define FL_FUNCTION(name, before, call, result)                                                        \
     static PyObject *name(PyObject *, PyObject *args) {                                          \
         Arguments g;                                                                             \
         void *made = nullptr;                                                                    \
         int done = 0, status;                                                                    \
         float time = 0;                                                                          \
         (void)made, (void)done, (void)time;                                                      \
-        if (!g.read(args, #name))                                                                \
+        if (!g.read(args, #name) || before() < 0)                                                \
             return nullptr;                                                                      \
         const fl_driver &driver = *g.device->driver;                                             \
         Py_BEGIN_ALLOW_THREADS                                                                   \
@@ -58,28 +69,28 @@ struct Arguments {
         return status ? failed(*g.device, status, #name "()") : result;                          \
     }
 
-FL_FUNCTION(make_stream, make_stream(g.ctx(), g.index, (int)(long long)g.first, &made),
+FL_FUNCTION(make_stream, leave_waiting, make_stream(g.ctx(), g.index, (int)(long long)g.first, &made),
             PyLong_FromVoidPtr(made))
-FL_FUNCTION(drop_stream, drop_stream(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
-FL_FUNCTION(stream_done, stream_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
+FL_FUNCTION(drop_stream, leave_waiting, drop_stream(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
+FL_FUNCTION(stream_done, run_what_waits, stream_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
             PyBool_FromLong(done))
-FL_FUNCTION(make_event, make_event(g.ctx(), g.index, (int)g.first, &made),
+FL_FUNCTION(make_event, leave_waiting, make_event(g.ctx(), g.index, (int)g.first, &made),
             PyLong_FromVoidPtr(made))
-FL_FUNCTION(drop_event, drop_event(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
-FL_FUNCTION(record, record(g.ctx(), g.index, g.a(), g.b()), Py_NewRef(Py_None))
-FL_FUNCTION(event_done, event_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
+FL_FUNCTION(drop_event, leave_waiting, drop_event(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
+FL_FUNCTION(record, run_what_waits, record(g.ctx(), g.index, g.a(), g.b()), Py_NewRef(Py_None))
+FL_FUNCTION(event_done, run_what_waits, event_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
             PyBool_FromLong(done))
-FL_FUNCTION(wait, wait(g.ctx(), g.index, g.a(), g.b()), Py_NewRef(Py_None))
-FL_FUNCTION(elapsed, elapsed(g.ctx(), g.a(), g.b(), &time), PyFloat_FromDouble((double)time))
-FL_FUNCTION(pin, pin(g.ctx(), (size_t)g.first, &made), PyLong_FromVoidPtr(made))
-FL_FUNCTION(unpin, unpin(g.ctx(), g.a()), Py_NewRef(Py_None))
+FL_FUNCTION(wait, run_what_waits, wait(g.ctx(), g.index, g.a(), g.b()), Py_NewRef(Py_None))
+FL_FUNCTION(elapsed, leave_waiting, elapsed(g.ctx(), g.a(), g.b(), &time), PyFloat_FromDouble((double)time))
+FL_FUNCTION(pin, leave_waiting, pin(g.ctx(), (size_t)g.first, &made), PyLong_FromVoidPtr(made))
+FL_FUNCTION(unpin, leave_waiting, unpin(g.ctx(), g.a()), Py_NewRef(Py_None))
 
 static PyObject *graph(PyObject *, PyObject *args) {
     int type, index, step;
     unsigned long long stream, known = 0;
     Device *d;
     if (!PyArg_ParseTuple(args, "iiKi|K:graph", &type, &index, &stream, &step, &known) ||
-        !(d = fl_device_of_type(type)))
+        !(d = fl_device_of_type(type)) || run_what_waits() < 0)
         return nullptr;
     void *made = (void *)(uintptr_t)known;
     int status = d->driver->graph(d->driver->ctx, index, (void *)(uintptr_t)stream, step, &made);
@@ -93,7 +104,7 @@ static PyObject *stream(PyObject *, PyObject *args) {
 
 static PyObject *set_stream(PyObject *, PyObject *args) {
     Arguments g;
-    if (!g.read(args, "set_stream"))
+    if (!g.read(args, "set_stream") || run_what_waits() < 0)
         return nullptr;
     PyObject *before = PyLong_FromVoidPtr(fl_stream_of(*g.device, g.index));
     const size_t at = (size_t)g.type << 8 | (size_t)g.index;
@@ -110,6 +121,8 @@ static PyObject *set_later(PyObject *, PyObject *wanted) {
 }
 
 static PyObject *set_pool(PyObject *, PyObject *number) {
+    if (run_what_waits() < 0)
+        return nullptr;
     const uint32_t before = fl_current_pool;
     fl_current_pool = (uint32_t)PyLong_AsUnsignedLong(number);
     return PyErr_Occurred() ? nullptr : PyLong_FromUnsignedLong(before);
@@ -185,4 +198,9 @@ static PyMethodDef methods[] = {
     FL_METHOD(take, "(type, index, bytes)", "Memory: its address and what keeps it."),
     {nullptr, nullptr, 0, nullptr}};
 
-int fl_add_stream_functions(PyObject *module) { return PyModule_AddFunctions(module, methods); }
+int fl_add_stream_functions(PyObject *module) {
+    PyObject *core = PyImport_ImportModule("flambeau.core._core");
+    run_waiting = core ? PyObject_GetAttrString(core, "run_waiting") : nullptr;
+    Py_XDECREF(core);
+    return run_waiting ? PyModule_AddFunctions(module, methods) : -1;
+}

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda.params import DTYPE_CODES
 from flambeau.cuda.tiles import attention
@@ -100,7 +101,7 @@ class _Call:
     def __init__(self, x, w, y, bias, rest) -> None:
         self.bias, self.n = bias, w.ndim - 2
         self.tensors = [self._spread(t, t.ndim == w.ndim) for t in (x, w, y)]
-        self.addresses = [t.data_ptr() if t.numel() else 0 for t in (x, w, y)]
+        self.addresses = [_core.address_of(t) if t.numel() else 0 for t in (x, w, y)]
         self.stride, self.padding, self.dilation = (
             self._three(value, fill) for value, fill in zip(rest, (1, 0, 1), strict=False))
         self.groups = rest[3]
@@ -135,7 +136,7 @@ class _Call:
         strides = [step for _, steps in self.tensors for step in steps]
         given = self.bias is not None
         return struct.pack(
-            "<4Q16q22i", *self.addresses, self.bias.data_ptr() if given else 0, *strides,
+            "<4Q16q22i", *self.addresses, _core.address_of(self.bias) if given else 0, *strides,
             self.bias.stride(0) if given else 0, self.x[0], self.groups, self.w[1],
             self.w[0] // self.groups, *self.x[2:], *self.y[2:], *self.w[2:], *self.stride,
             *self.padding, *self.dilation)

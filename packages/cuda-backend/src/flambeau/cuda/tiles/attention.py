@@ -4,6 +4,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda.params import DTYPE_CODES
 
@@ -61,7 +62,7 @@ def packed(query, key, value, mask, causal, scale: float, result, total) -> byte
     for t in (query, key, value, mask, result):
         strides += [0] * 6 if t is None else [*missing, *t.stride()]
     strides += [*missing, *total.stride()]
-    addresses = [0 if t is None else t.data_ptr()
+    addresses = [0 if t is None else _core.address_of(t)
                  for t in (query, key, value, mask, result, total)]
     batch = [*[1] * len(missing), *query.shape[:-2]]
     return struct.pack("<6Q35q11if", *addresses, *strides, *batch, query.shape[-2], key.shape[-2],

@@ -7,6 +7,7 @@ import math
 from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
 from flambeau.jit.deferral.epilogues import place_of
+from flambeau.jit.deferral.devices import add_on_device
 from flambeau.jit.deferral.fused import add_fused
 from flambeau.jit.deferral.groups import Group, Kernel, ProductGroup
 from flambeau.jit.deferral.loops import Loop, code_of
@@ -27,6 +28,10 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         needed: the storages that are, after the group.
         apart: whether small loops are code of their own, and run apart from their rows.
     """
+    if group.items[0].device:
+        for item, pieces in zip(group.items, _stored(group, needed), strict=True):
+            add_on_device(plan, item, {piece.storage for piece in pieces})
+        return
     stored = _stored(group, needed)
     if not apart and isinstance(group, ProductGroup) and _add_product(plan, group, stored, needed):
         return

@@ -36,8 +36,13 @@ class Kernel:
 
     @property
     def is_in_rows(self) -> bool:
-        """Whether its definition says that it may run in rows."""
-        return bool(self.call.opdef.rows)
+        """Whether its definition says that it may run in rows, and it runs on the CPU."""
+        return bool(self.call.opdef.rows) and not self.device
+
+    @property
+    def device(self) -> int:
+        """Where it runs."""
+        return self.call.device
 
     @property
     def reads(self) -> Sequence[Piece]:
@@ -93,7 +98,7 @@ class Group:
 
     def takes(self, item: Loop | Kernel) -> bool:
         """Join a call if it may: as part of the last loop, or as an item of the same rows."""
-        if not self.is_open:
+        if not self.is_open or item.device != self.items[0].device:
             return False
         if isinstance(item, Loop):
             return self._joins_loop(item) or (self.rows > 0 and self._concerns(item)
@@ -189,7 +194,7 @@ class ProductGroup(Group):
 
     def takes(self, item: Loop | Kernel) -> bool:
         """Join a call if it may be part of that loop."""
-        if isinstance(item, Kernel) or not self._may_follow(item):
+        if isinstance(item, Kernel) or item.device or not self._may_follow(item):
             return False
         if len(self.items) > 1:
             return self._joins_loop(item)

@@ -39,8 +39,13 @@ class Loop:
 
     @property
     def is_in_rows(self) -> bool:
-        """Formulas always may."""
-        return True
+        """Formulas always may, on the CPU."""
+        return not self.device
+
+    @property
+    def device(self) -> int:
+        """Where it runs."""
+        return self.calls[0].device
 
     @property
     def is_copy(self) -> bool:
@@ -70,12 +75,14 @@ class Loop:
         """Whether a call may join: it meets memory of this loop only element by element."""
         if call.outs[0].shape != self.shape or len(self.calls) >= MAX_CALLS:
             return False
-        if len(self.loads) + len(self.made) + len(call.args) + len(call.outs) > MAX_OPERANDS:
+        if call.device != self.device:
+            return False
+        if not self.device and len(self.loads) + len(self.made) + len(call.args) + len(call.outs) > MAX_OPERANDS:
             return False
         for piece in call.reads:
             if piece not in self.made and any(piece.overlaps(made) for made in self.made):
                 return False
-        if call.op in COPIES and self._is_dense and not _is_dense(call.outs[0]):
+        if call.op in COPIES and not self.device and self._is_dense and not _is_dense(call.outs[0]):
             return False            # the loop would lose its vectors
         used = [*self.loads, *self.made, *(p for p in call.reads if p not in self.made)]
         return not any(out.overlaps(piece) and not _same_elements(out, piece, self.shape)
@@ -109,9 +116,19 @@ def _same_elements(out: Piece, piece: Piece, shape: tuple[int, ...]) -> bool:
 
 def is_loop(call: Call) -> bool:
     """Whether a call can be part of a loop."""
+    if call.device and call.op in COPIES and _truncates(call):
+        return False
     if call.op in COPIES:
         return can_copy(node_of(call, {}))
     return call.opdef.category == "pointwise" and can_lower(node_of(call, {}))
+
+
+def _truncates(call: Call) -> bool:
+    """Whether floats become integers: what does not fit is up to each device."""
+    return call.args[0].dtype in _FLOATS and call.outs[0].dtype not in _FLOATS
+
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def node_of(call: Call, values: dict[Piece, Value]) -> Node:
@@ -133,7 +150,7 @@ def node_of(call: Call, values: dict[Piece, Value]) -> Node:
     return Node(call.op, tuple(args), made)
 
 
-def _body(loop: Loop, stored: Sequence[Piece]) -> Graph:
+def body_of(loop: Loop, stored: Sequence[Piece]) -> Graph:
     """The loop as a graph of values: every write in place is a new one."""
     values = {piece: Value(piece.shape, piece.dtype) for piece in loop.loads}
     body = Graph(inputs=[values[piece] for piece in loop.loads])
@@ -178,7 +195,7 @@ def code_of(
     """
     inputs = inputs or {}
     lying = {read: written for written, read in inputs.items()}
-    region = flatten(_body(loop, stored))
+    region = flatten(body_of(loop, stored))
     pieces = [*loop.loads, *stored]
     sizes = [piece.size for piece in pieces]
     strides = [broadcast_strides(loop.shape, piece.shape, piece.strides, piece.size)

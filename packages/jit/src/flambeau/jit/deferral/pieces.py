@@ -31,6 +31,7 @@ class Piece:
         strides: in elements.
         start: bytes before the first element.
         size: bytes of an element.
+        device: the core's code of its device; 0 on the CPU.
     """
 
     storage: int
@@ -39,6 +40,7 @@ class Piece:
     strides: tuple[int, ...]
     start: int
     size: int
+    device: int = 0
 
     @cached_property
     def end(self) -> int:
@@ -127,6 +129,11 @@ class Call:
         return tuple(arg for arg in self.args if isinstance(arg, Piece))
 
     @property
+    def device(self) -> int:
+        """Where it runs."""
+        return self.outs[0].device
+
+    @property
     def is_by_element(self) -> bool:
         """Whether it is a kernel whose elements need no more than their index."""
         return self.opdef.rows in ("elements", "drawn")
@@ -192,4 +199,4 @@ def calls_of(noted: Sequence[tuple[str, list[Any], list[Any]]]) -> list[Call]:
 
 
 def _is_piece(arg: object) -> bool:
-    return isinstance(arg, tuple) and len(arg) == 6 and isinstance(arg[1], str)
+    return isinstance(arg, tuple) and len(arg) in (6, 7) and isinstance(arg[1], str)

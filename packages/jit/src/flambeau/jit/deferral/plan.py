@@ -12,8 +12,8 @@ class Plan:
 
     Args:
         steps: for the core: ``(call,)``, code with the numbers of its operands and scalars,
-            ``(call, code)`` where the code is over the call's result, or items that run block by
-            block of rows.
+            ``(call, code)`` where the code is over the call's result, items that run block by
+            block of rows, or a device's kernel with the numbers of its values and results.
         about: for people, a line for each step.
         kept: what the steps point to.
         alone: calls that run by themselves, much as they would have done without waiting. In time

@@ -76,6 +76,14 @@ def storage_owner(Tensor t not None):
     return <object>s.owner if s.owner != NULL else None
 
 
+def address_of(Tensor t not None) -> int:
+    """Address of the first element, 0 without any, for a backend that is computing with it.
+
+    Unlike ``data_ptr()`` it is not given away: kernels may go on to wait over this memory.
+    """
+    return <uintptr_t>t._data if t._numel else 0
+
+
 def known_devices():
     """Device types that are registered."""
     names = []
@@ -91,6 +99,7 @@ def synchronize(device=None):
     """Wait for a device to finish."""
     cdef int code = 0 if device is None else _unbox_device(<PyObject *>device)
     cdef const fl_backend *b = fl_backend_of(code >> 8)
+    run_waiting()
     if b != NULL:
         b.synchronize(b.ctx, code & 255)
 

@@ -143,6 +143,8 @@ cdef extern from "deferral/deferral.h":
     void fl_deferral_watch(PyObject *, bint) noexcept
     size_t fl_deferral_waiting() noexcept
     int64_t fl_deferral_least() noexcept
+    void fl_deferral_add_device(int) noexcept
+    int fl_settle_thread(const char *) except -1
 
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:

@@ -147,6 +147,17 @@ def watch_runs(watcher, bint compare=False):
         fl_deferral_watch(<PyObject *>watcher, compare)
 
 
+def let_wait(int device_type):
+    """Let kernels on devices of a type wait in compiled calls: its backend has ``fuse``."""
+    fl_deferral_add_device(device_type)
+
+
+def run_waiting():
+    """Run what waits on this thread: a backend does so before streams change, wait or end."""
+    if fl_any_waiting():
+        fl_settle_thread("a stream")
+
+
 def waiting_calls() -> int:
     """How many calls wait on this thread."""
     return fl_deferral_waiting()

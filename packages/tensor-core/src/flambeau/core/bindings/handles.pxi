@@ -118,6 +118,11 @@ def find_op(key):
     return _op_object(_opdef_of(key))
 
 
+def op_at(uintptr_t address):
+    """The definition at an address, which a backend was given."""
+    return _op_object(<const fl_op *>address)
+
+
 def op_keys():
     """Keys of all definitions, built in and registered."""
     return list(<object>fl_op_table())

@@ -48,6 +48,9 @@ cdef extern from *:
         op->params = params; op->infer = fl_infer_pointwise; op->run_cpu = fl_run_pointwise;
         op->call = fl_call_pointwise;
     }
+    static void fl_op_of_backend(fl_op *op, const fl_param *params) {
+        op->struct_size = sizeof(fl_op); op->category = FL_KERNEL; op->params = params;
+    }
     """
     fl_op *fl_op_blank() except NULL
     fl_param *fl_params_blank(int) except NULL
@@ -55,6 +58,8 @@ cdef extern from *:
     void fl_param_set(fl_param *, const char *, int, int)
     void fl_param_default(fl_param *, const fl_value *)
     void fl_op_finish(fl_op *, const fl_pointwise *, const fl_param *)
+    void fl_op_of_backend(fl_op *, const fl_param *)
+    enum: FL_R_OPERAND
 
 # Texts and bytecode of registered operators; operators live as long as the process.
 cdef list _kept = []
@@ -110,6 +115,28 @@ def _register(str name, str overload, str doc, int rule, int flags, list params,
     if not overload:
         _operators[name] = made
     return made
+
+
+def make_kernel(str name, int n, int n_out) -> int:
+    """A definition that is in no table, and that only a backend runs: what ``Backend.fuse`` makes.
+
+    Args:
+        name: of the kernel.
+        n: tensors and numbers that it takes.
+        n_out: its results.
+
+    Returns:
+        Its address; it lives as long as the process.
+    """
+    cdef fl_op *op = fl_op_blank()
+    cdef fl_param *p = fl_params_blank(max(n, 1))
+    cdef int i
+    for i in range(n):
+        fl_param_set(&p[i], _keep(f"p{i}".encode()), FL_R_OPERAND, 0)
+    op.name, op.overload, op.doc = _keep(name.encode()), _keep(b""), _keep(b"")
+    op.nparams, op.nouts = n, n_out
+    fl_op_of_backend(op, p)
+    return <uintptr_t>op
 
 
 cdef int _default_value(object value, fl_value *v) except -1:

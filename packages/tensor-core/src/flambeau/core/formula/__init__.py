@@ -12,10 +12,11 @@ from .text import to_text
 
 if TYPE_CHECKING:   # what code generators use, and nobody who only computes
     from .derivative import grad_formulas
-    from .render_c import helpers, render_function
+    from .render_c import helpers, render_function, render_program
     from .render_numpy import evaluate
 
 _HOMES = {"grad_formulas": "derivative", "helpers": "render_c", "render_function": "render_c",
+          "render_program": "render_c",
           "evaluate": "render_numpy"}
 
 

@@ -88,6 +88,21 @@ def render_function(
     return _Function(name, program, kinds, real_type(compute)).text()
 
 
+def render_program(name: str, program: Program, kinds: Mapping[str, str], base: str) -> str:
+    """Write a program as C++.
+
+    Args:
+        name: Name of the function.
+        program: Its leaves are called as the arguments are, or the parts of these (``p0.re``).
+        kinds: Compute types of the arguments, in order.
+        base: The compute type of what is returned by ``NAME_rare``: ``f64`` suits all.
+
+    Returns:
+        The text of the functions described above.
+    """
+    return _Function(name, program, kinds, base).text()
+
+
 def _kinds(names: Sequence[str] | Mapping[str, str], compute: str) -> dict[str, str]:
     kinds = names if isinstance(names, Mapping) else dict.fromkeys(names, compute)
     return {name: input_type(kind, compute) for name, kind in kinds.items()}

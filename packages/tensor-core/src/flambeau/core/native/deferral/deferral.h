@@ -55,6 +55,10 @@ PyObject *fl_deferral_report(void);
 /* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */
 void fl_deferral_configure(PyObject *planner, int64_t least);
 int64_t fl_deferral_least(void);
+/* Let kernels wait on a type of device, whose backend runs what the planner makes of them. */
+void fl_deferral_add_device(int device_type);
+/* Run what waits on this thread: somebody asks for more than memory, such as a stream's end. */
+int fl_settle_thread(const char *why);
 /* Forget all plans; those that run at this moment end. */
 void fl_deferral_forget(void);
 /* Have a function told of the plans that run on this thread, see watch.h; NULL: none any more. */

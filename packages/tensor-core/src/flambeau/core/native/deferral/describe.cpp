@@ -12,9 +12,9 @@ PyObject *describe_tensor(const fl_value &v, const fl_queue *q) {
         PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(t->shape[i]));
         PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(t->strides[i]));
     }
-    return Py_BuildValue("IsNNLi", v.len, fl_dtype_name(t->dtype), shape, strides,
+    return Py_BuildValue("IsNNLii", v.len, fl_dtype_name(t->dtype), shape, strides,
                          (long long)(t->data - q->slots[v.len].storage->ptr),
-                         fl_itemsize(t->dtype));
+                         fl_itemsize(t->dtype), fl_device_code(t));
 }
 
 }  // namespace

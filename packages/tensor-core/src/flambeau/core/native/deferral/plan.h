@@ -40,12 +40,14 @@ struct fl_row_item {
     std::vector<std::pair<int64_t, std::vector<int64_t>>> dims;     /* arguments, counted from the end */
 };
 
-/* A call as it stands, code, a call with code over its result, or items that run in turn over block
- * after block of rows. */
+/* A call as it stands, code, a call with code over its result, a backend's kernel, or items that
+ * run in turn over block after block of rows. */
 struct fl_step {
     size_t call = 0;
     fl_code code;
     int64_t made = -1;                          /* of a call with code: in whose place it is made */
+    const fl_op *kernel = nullptr;              /* of a backend, over the code's operands */
+    size_t kernel_at = 0;                       /* its first result among them */
     int64_t rows = 0, block = 0;                /* rows of a block */
     int64_t chunk = 0;                          /* blocks that a thread takes at once */
     int64_t scratch = 0;                        /* bytes of a thread's memory */
@@ -56,7 +58,7 @@ struct fl_step {
  * part. */
 void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &words);
 /* [(key, arguments, results)]: tensors as (slot, dtype, shape, strides, bytes from the start, bytes
- * of an element), all else as it is. */
+ * of an element, device), all else as it is. */
 PyObject *fl_describe_calls(const fl_queue *q);
 /* Read what the planner made: 0, or -1 with or without an exception. */
 int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to);

@@ -33,9 +33,10 @@ void fl_deferral_configure(PyObject *planner, int64_t least) {
 
 static fl_storage *root_of(const fl_tensor *t) { return fl_root_storage(t->storage); }
 
-/* Memory that nobody else can reach. */
+/* Memory that nobody else can reach: not another library's, which on devices is told by a bit. */
 static bool is_private(const fl_storage *s) {
-    return s->kind != FL_S_FOREIGN && !(s->is_shared & FL_S_WRITABLE_OUTSIDE);
+    return (s->kind != FL_S_FOREIGN || s->device_type != FL_CPU) &&
+           !(s->is_shared & FL_S_WRITABLE_OUTSIDE);
 }
 
 bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
@@ -73,15 +74,32 @@ static bool is_plain(const fl_value &v) {
            v.tag == FL_GENERATOR;
 }
 
+/* Device types whose backends run formulas together, by bit. */
+static uint64_t fusing_devices = 1u << FL_CPU;
+
+void fl_deferral_add_device(int device_type) { fusing_devices |= (uint64_t)1 << device_type; }
+
 static bool may_hold(const fl_tensor *t, bool in_private) {
-    return t->device_type == FL_CPU && t->numel > 0 && !fl_is_stored(t->dtype) &&
-           (!in_private || is_private(root_of(t)));
+    if (t->numel == 0 || fl_is_stored(t->dtype))
+        return false;
+    if (!in_private)
+        return t->device_type == FL_CPU;
+    return fusing_devices >> t->device_type & 1 && is_private(root_of(t));
+}
+
+static bool is_beside(const fl_tensor *t, const fl_tensor *other) {
+    return t->device_type == other->device_type && t->device_index == other->device_index;
+}
+
+/* A kernel of rows that is no more than a copy; of those no other waits on a device. */
+static bool is_copy(const fl_op *op) {
+    return op->index == FL_OP_clone || op->index == FL_OP_cast || op->index == FL_OP_contiguous_copy;
 }
 
 bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
                    bool in_private) {
     const bool in_rows = is_row_kernel(op);
-    if (!in_rows && !fl_is_formula(op))
+    if (in_rows ? outs[0]->device_type != FL_CPU && !is_copy(op) : !fl_is_formula(op))
         return false;
     if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype) ||
                                     !fl_can_take_numbers(op, in)))
@@ -91,7 +109,8 @@ bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
             return false;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
-        if (t ? !may_hold(t, in_private) : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
+        if (t ? !may_hold(t, in_private) || !is_beside(t, outs[0])
+              : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
             return false;
     }
     /* Into a target of another dtype, numbers are computed in that of the operands. */
@@ -106,14 +125,20 @@ static bool is_large_product(int64_t numel, int dtype) {
 /* A large one, whose kernel writes to the result's own memory. */
 static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
     if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out->numel, out->dtype) ||
-        !fl_is_contiguous(out) || !may_hold(out, true))
+        !fl_is_contiguous(out) || out->device_type != FL_CPU || !may_hold(out, true))
         return false;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
-        if (t ? t->dtype != out->dtype || !may_hold(t, true) : !is_plain(in[i]))
+        if (t ? t->dtype != out->dtype || !is_beside(t, out) || !may_hold(t, true)
+              : !is_plain(in[i]))
             return false;
     }
     return true;
+}
+
+/* A launch takes longer than a device's kernel over few elements. */
+static bool is_large(const fl_tensor *t) {
+    return t->device_type != FL_CPU || t->numel >= least_elements;
 }
 
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
@@ -123,7 +148,7 @@ bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
     if (!q || !fl_is_fusible(op, in, n, outs, true))
         return false;
     for (int i = 0; i < op->nouts; i++)
-        if (outs[i]->numel >= least_elements || root_of(outs[i])->queue == q)
+        if (is_large(outs[i]) || root_of(outs[i])->queue == q)
             return true;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
@@ -178,7 +203,7 @@ void fl_queue::add_tensor(fl_tensor *t, bool writes) {
     v.len = slot;
     v.t = t;
     values.push_back(v);
-    int64_t head[4] = {slot, t->dtype, t->ndim, t->data - s->ptr};
+    int64_t head[4] = {slot, t->dtype | fl_device_code(t) << 8, t->ndim, t->data - s->ptr};
     key.append((const char *)head, sizeof head);
     key.append((const char *)t->shape, sizeof(int64_t) * (size_t)t->ndim);
     key.append((const char *)t->strides, sizeof(int64_t) * (size_t)t->ndim);
@@ -279,18 +304,19 @@ static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_t
 
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
-    if (q && fl_is_batch_norm(op))
+    const bool is_here = outs[0]->device_type == FL_CPU;
+    if (q && is_here && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
-    if (q && fl_is_cat(op))
+    if (q && is_here && fl_is_cat(op))
         return fl_defer_cat(op, in, outs);
     if (!q)
         return 0;
-    const bool is_large = outs[0]->numel >= least_elements;     /* most others cannot wait */
-    if (is_large && passes(q, op, in, n, outs))
+    const bool first = is_large(outs[0]);       /* most others cannot wait */
+    if (first && passes(q, op, in, n, outs))
         return 0;
     if (!fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
         return 0;
-    if (!is_large && passes(q, op, in, n, outs))
+    if (!first && passes(q, op, in, n, outs))
         return 0;
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
@@ -323,7 +349,7 @@ int fl_defer_or_run(const fl_op *op, const fl_value *in, int n, fl_tensor *const
 
 static int settle(const char *why, const fl_storage *s, bool only_reads) {
     fl_queue *q = s->queue;
-    if (!q || (only_reads && !q->slots[s->slot].written))
+    if (!q || q->is_launching() || (only_reads && !q->slots[s->slot].written))
         return 0;
     return fl_run_queue(q, why);
 }

@@ -33,9 +33,11 @@ struct fl_queue {
     int depth = 0;
     bool is_running = false;
     unsigned long runner = 0;           /* the thread that runs it */
+    bool is_elsewhere = false;          /* a backend runs one of the calls, maybe by other operators */
 
     int add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
     void clear(void);                   /* let go of everything that waits */
+    bool is_launching(void) const;      /* on this thread a backend runs one of the calls */
     bool writes(const fl_storage *s) const;     /* what waits writes the memory */
     /* Whether a call may as well run at once: it gained nothing so far, and nothing has to run
      * before it. */

@@ -33,12 +33,24 @@ static const size_t MAX_PLANS = 512;
 /* Never destroyed, as Python ends before static objects do. */
 auto &plans = *new std::unordered_map<std::string, std::shared_ptr<Plan>>;
 
-/* (call,), (call, code, value), code, or rows */
+/* (operator, values, results): a kernel that a backend made. */
+int read_kernel(PyObject *o, fl_step &step) {
+    step.kernel = (const fl_op *)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
+    if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 1), step.code.operands) < 0)
+        return -1;
+    step.kernel_at = step.code.operands.size();
+    return fl_read_longs(PyTuple_GET_ITEM(o, 2), step.code.operands);
+}
+
+/* (call,), (call, code, value), a kernel, code, or rows */
 int read_step(PyObject *o, fl_step &step) {
     if (!PyTuple_Check(o))
         return -1;
     if (PyTuple_GET_SIZE(o) == 6)
         return fl_read_code(o, step.code);
+    if (PyTuple_GET_SIZE(o) == 3 && PyTuple_Check(PyTuple_GET_ITEM(o, 1)) &&
+        PyTuple_Check(PyTuple_GET_ITEM(o, 2)))
+        return read_kernel(o, step);
     if (PyLong_Check(PyTuple_GET_ITEM(o, 0))) {
         step.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
         if (PyTuple_GET_SIZE(o) == 3 && fl_read_code(PyTuple_GET_ITEM(o, 1), step.code) == 0)
@@ -59,11 +71,12 @@ bool is_builtin(const fl_op *op) {
 }
 
 /* The key with operators' names for their addresses: the same in every process. Empty where a
- * program registered an operator, which may be another one in the next process. */
+ * program registered an operator, which may be another one in the next process, as may a device's
+ * number. */
 PyObject *portable_key(const fl_queue *q) {
     std::string key = q->key, names;
     for (const fl_queue::Call &c : q->calls) {
-        if (!is_builtin(c.op))
+        if (!is_builtin(c.op) || q->values[c.first + c.n].t->device_type != FL_CPU)
             return PyBytes_FromStringAndSize("", 0);
         memset(&key[c.key_at], 0, sizeof c.op);
         names.append(c.op->name).append(1, '.').append(c.op->overload).append(1, '\0');
@@ -127,19 +140,41 @@ std::shared_ptr<Plan> find_plan(fl_queue *q) {
     return plan;
 }
 
-int run_kernel(const fl_queue *q, const fl_queue::Call &c, fl_tensor *const *outs) {
+/* By a backend, on this thread. It may look for a call's memory, which all that comes before wrote
+ * or was told to write. */
+int run_elsewhere(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    q->is_elsewhere = true;
+    int status = fl_run_on_backend(outs[0]->device_type, op, in, n, outs);
+    q->is_elsewhere = false;
+    return status;
+}
+
+int run_kernel(fl_queue *q, const fl_queue::Call &c, fl_tensor *const *outs) {
     int status;
+    if (outs[0]->device_type != FL_CPU)
+        return run_elsewhere(q, c.op, &q->values[c.first], c.n, outs);
     Py_BEGIN_ALLOW_THREADS
     status = c.op->run_cpu(c.op, &q->values[c.first], c.n, outs);
     Py_END_ALLOW_THREADS
     return status < 0 ? fl_raise() : 0;
 }
 
-int run_call(const fl_queue *q, const fl_queue::Call &c) {
+int run_call(fl_queue *q, const fl_queue::Call &c) {
     fl_tensor *outs[FL_MAX_OUTS];
     for (int i = 0; i < c.nouts; i++)
         outs[i] = q->values[c.first + c.n + (size_t)i].t;
     return run_kernel(q, c, outs);
+}
+
+int run_backend_kernel(fl_queue *q, const fl_step &step) {
+    fl_value in[FL_MAX_PARAMS];
+    fl_tensor *outs[FL_MAX_OUTS];
+    const std::vector<int64_t> &values = step.code.operands;
+    for (size_t i = 0; i < step.kernel_at; i++)
+        in[i] = q->values[(size_t)values[i]];
+    for (size_t i = step.kernel_at; i < values.size(); i++)
+        outs[i - step.kernel_at] = q->values[(size_t)values[i]].t;
+    return run_elsewhere(q, step.kernel, in, (int)step.kernel_at, outs);
 }
 
 int run_code(const fl_queue *q, const fl_code &code) {
@@ -154,7 +189,7 @@ int run_code(const fl_queue *q, const fl_code &code) {
 
 /* A call whose result is made in the memory of another value, and code over it: as the kernel makes
  * it, or afterwards where it does not. */
-int run_product(const fl_queue *q, const fl_step &step) {
+int run_product(fl_queue *q, const fl_step &step) {
     const fl_queue::Call &c = q->calls[step.call];
     fl_tensor made = *q->values[c.first + c.n].t;
     fl_tensor *outs[1] = {&made};
@@ -179,7 +214,9 @@ int run_rows(const fl_queue *q, const fl_step &step) {
     return status;
 }
 
-int run_step(const fl_queue *q, const fl_step &step) {
+int run_step(fl_queue *q, const fl_step &step) {
+    if (step.kernel)
+        return run_backend_kernel(q, step);
     if (step.made >= 0)
         return run_product(q, step);
     if (step.code.run)
@@ -187,14 +224,14 @@ int run_step(const fl_queue *q, const fl_step &step) {
     return step.rows ? run_rows(q, step) : run_call(q, q->calls[step.call]);
 }
 
-int run_calls(const fl_queue *q) {
+int run_calls(fl_queue *q) {
     int status = 0;
     for (size_t i = 0; i < q->calls.size() && status == 0; i++)
         status = run_call(q, q->calls[i]);
     return status;
 }
 
-int run_plan(const fl_queue *q, const Plan &plan) {
+int run_plan(fl_queue *q, const Plan &plan) {
     int status = 0;
     for (const fl_step &step : plan.steps) {
         if (status < 0)
@@ -216,7 +253,7 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
 }
 
 /* By code or by the core's kernels, which have the same bits, until it is known which is faster. */
-int run_tried(const fl_queue *q, Plan &plan) {
+int run_tried(fl_queue *q, Plan &plan) {
     int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); });
     plan.is_rejected = plan.trial.has_ended() && !plan.trial.gained();
     if (plan.is_rejected) {
@@ -231,7 +268,7 @@ bool is_tried(const fl_queue *q, const Plan &plan) {
     return is_in_question && !plan.trial.has_ended();
 }
 
-int run_known(const fl_queue *q, const Plan &plan, const char *why) {
+int run_known(fl_queue *q, const Plan &plan, const char *why) {
     note_habits(q, plan.alone);
     if (fl_is_watched())
         return fl_watch_run(q, why, plan.object, [&] { return run_plan(q, plan); },
@@ -258,6 +295,10 @@ int run_all(fl_queue *q, const char *why) {
 }
 
 }  // namespace
+
+bool fl_queue::is_launching(void) const {
+    return is_elsewhere && runner == PyThread_get_thread_ident();
+}
 
 void fl_queue::clear(void) {
     std::vector<fl_value> old;
@@ -365,6 +406,11 @@ void fl_deferral_resume(int before) {
 void fl_deferral_turn(bool on) { is_off = !on; }
 
 bool fl_deferral_is_on(void) { return !is_off && !is_off_here; }
+
+int fl_settle_thread(const char *why) {
+    fl_queue *q = queue_of_thread;
+    return !q || q->calls.empty() || q->is_launching() ? 0 : fl_run_queue(q, why);
+}
 
 size_t fl_deferral_waiting(void) { return queue_of_thread ? queue_of_thread->calls.size() : 0; }
 

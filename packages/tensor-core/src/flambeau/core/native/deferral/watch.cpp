@@ -45,6 +45,14 @@ int64_t time_again(const Before &before, const std::function<int()> &run) {
     return least;
 }
 
+/* Memory that the host can copy. */
+bool is_all_here(const fl_queue *q) {
+    for (const fl_queue::Slot &s : q->slots)
+        if (s.storage->device_type != FL_CPU)
+            return false;
+    return true;
+}
+
 /* [(storage, whether it is written)] */
 PyObject *describe_memory(const fl_queue *q) {
     PyObject *list = PyList_New(0);
@@ -73,7 +81,7 @@ int fl_watch_run(const fl_queue *q, const char *why, PyObject *plan,
                  const std::function<int()> &run, const std::function<int()> &run_calls) {
     int64_t alone = 0, begin = now();
     int status;
-    if (compares) {
+    if (compares && is_all_here(q)) {
         Before before(q);
         int64_t together;
         alone = time_again(before, run_calls);

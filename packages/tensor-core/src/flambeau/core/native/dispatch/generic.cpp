@@ -9,16 +9,16 @@ thread_local int64_t fl_dynamic_size = -1;
 
 int (*fl_run_decomposed)(const fl_op *, const fl_value *, int, fl_tensor *const *) = nullptr;
 
-static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
-                         fl_tensor *const *outs) {
-    if (device == FL_META)
-        return 0;
-    if (fl_any_waiting() && fl_settle_call(op, in, n, outs) < 0)
-        return -1;
+/* No kernel waits meanwhile: a backend may look at the memory of what it called. */
+int fl_run_on_backend(int device, const fl_op *op, const fl_value *in, int n,
+                      fl_tensor *const *outs) {
     const fl_backend *b = fl_backend_of(device);
+    fl_queue *queue = fl_thread.queue;
+    fl_thread.queue = nullptr;
     int status = b ? b->run(b->ctx, op, in, n, outs) : 1;
     if (status == 1 && b && op->flags & FL_O_DECOMPOSES)
         status = fl_run_decomposed(op, in, n, outs);
+    fl_thread.queue = queue;
     if (status == 1) {
         fl_error(FL_NOT_IMPLEMENTED,
                  "%s() has no kernel on device '%s'; move the data with x.cpu() for this step, "
@@ -26,6 +26,15 @@ static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
         return fl_raise();
     }
     return status;
+}
+
+static int run_elsewhere(int device, const fl_op *op, const fl_value *in, int n,
+                         fl_tensor *const *outs) {
+    if (device == FL_META)
+        return 0;
+    if (fl_any_waiting() && fl_settle_call(op, in, n, outs) < 0)
+        return -1;
+    return fl_run_on_backend(device, op, in, n, outs);
 }
 
 static int run_cpu(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {

@@ -72,6 +72,10 @@ extern __thread fl_thread_state fl_thread __attribute__((tls_model("initial-exec
 extern const fl_tape *fl_the_tape;
 int fl_dispatch(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_generic(const fl_op *op, const fl_value *in, int n, fl_value *out);
+/* A call's kernel, or its decomposition, on a device that is not the CPU; nothing that waits is run
+ * first. */
+int fl_run_on_backend(int device, const fl_op *op, const fl_value *in, int n,
+                      fl_tensor *const *outs);
 int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out);
 /* The same, of integers only where there is an answer: no division by zero, no negative powers. */
 int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out);

@@ -128,6 +128,8 @@ fl_storage *fl_storage_foreign(char *ptr, size_t nbytes, int device, PyObject *o
     s->ptr = ptr;
     s->nbytes = nbytes;
     s->kind = FL_S_FOREIGN;
+    if (device >> 8 != FL_CPU)          /* another library's; the backend's own is foreign, too */
+        s->is_shared = FL_S_WRITABLE_OUTSIDE;
     s->readonly = readonly;
     Py_XINCREF(owner);
     Py_XSETREF(s->owner, owner);
