@@ -49,6 +49,8 @@ class Machine:
         self.device = SimulatedBackend()
         self.late: dict[int, list] = defaultdict(list)
         self.stream = 0             # CuPy's current one
+        self.index = 0              # its current device
+        self.kernels: dict = {}     # by handle: the device it was loaded on, its address
         self.failed = ""            # what a late kernel did wrong: told by the next call
         self.fail_every = self.allocations = 0
         self.called: set = set()
@@ -72,6 +74,10 @@ class Machine:
         return int(failed)
 
     def _launch(self, _, device, stream, function, grid, block, shared_bytes, argument, size):
+        of, function = self.kernels[function]
+        if of != device:
+            self.words.value = b"CUDA_ERROR_INVALID_HANDLE: a kernel of another device"
+            return 400
         bytes_ = ctypes.string_at(argument, size)
         grid, block = ((ctypes.c_uint32 * 3)(*x[:3]) for x in (grid, block))
 
@@ -227,12 +233,15 @@ class Kernels:
     def __init__(self, machine: Machine, code: str, options: tuple) -> None:
         kernels = re.findall(r"__global__ void (\w+)\s*\(const ([\w<>]+) c\)", code)
         launchers = "\n".join(f"FL_LAUNCHER({name}, {kind})" for name, kind in kernels)
+        self.machine = machine
         self.library = build("double", f'#include "cuda.h"\n{code}\n{launchers}\n',
                              machine.device.folder)
 
     def get_function(self, name: str):
         address = ctypes.cast(getattr(self.library, f"launch_{name}"), _POINTER).value
-        return SimpleNamespace(kernel=SimpleNamespace(ptr=address))
+        handle = address * 2 + self.machine.index       # CuPy loads modules on each device
+        self.machine.kernels[handle] = self.machine.index, address
+        return SimpleNamespace(kernel=SimpleNamespace(ptr=handle))
 
 
 class Stream:
@@ -289,7 +298,11 @@ def make(machine: Machine) -> ModuleType:
 
     @contextmanager
     def device(index):
-        yield index
+        before, machine.index = machine.index, index
+        try:
+            yield index
+        finally:
+            machine.index = before
 
     @contextmanager
     def on_stream(ptr, device_id=-1):
@@ -302,7 +315,7 @@ def make(machine: Machine) -> ModuleType:
     xp.ndarray = ndarray
     xp.cuda = SimpleNamespace(
         UnownedMemory=memory.UnownedMemory, MemoryPointer=memory.MemoryPointer, alloc=alloc,
-        Device=device, ExternalStream=on_stream, runtime=SimpleNamespace(getDeviceCount=lambda: 1),
+        Device=device, ExternalStream=on_stream, runtime=SimpleNamespace(getDeviceCount=lambda: 2),
         alloc_pinned_memory=lambda nbytes: bytearray(nbytes),
         device=SimpleNamespace(get_cublas_handle=lambda: libraries.BLAS_HANDLE,
                                get_cusolver_handle=lambda: libraries.SOLVER_HANDLE))

@@ -61,6 +61,15 @@ def test_array_calls_come_after_the_kernels_of_their_stream(machine):
     assert y.cpu().tolist() == (4 * np.array([[5, 14], [14, 50]])).tolist()
 
 
+def test_kernels_of_each_device(machine):
+    """A kernel that was loaded for one device is not launched on another."""
+    for index in (1, 0, 1):
+        x = fl.arange(6.0).to(f"cudadouble:{index}")
+        assert (x * 3 + 1).sum().cpu().item() == 51
+        assert x.reshape(2, 3).softmax(-1).cpu().sum().item() == pytest.approx(2)
+        assert 0 <= fl.rand(3, device=x.device).cpu().sum().item() < 3
+
+
 def test_streams_without_an_event_between_them(machine):
     """The planted fault: what another stream has not computed yet is not there."""
     one, other = cupy_double.Stream(machine), cupy_double.Stream(machine)

@@ -67,6 +67,18 @@ class CuPyBackend(GeneratedBackend):
     def function(self, group, kind, kernel):
         return self.module(group, kind).get_function(kernel).kernel.ptr
 
+    def plan(self, op, args, outs):
+        with self.xp.cuda.Device(outs[0].device.index or 0):    # which kernels are loaded for
+            return super().plan(op, args, outs)
+
+    def launch(self, group, kind, kernel, threads, argument, index):
+        with self.xp.cuda.Device(index):
+            super().launch(group, kind, kernel, threads, argument, index)
+
+    def launch_grid(self, group, kind, kernel, grid, block, argument, index):
+        with self.xp.cuda.Device(index):
+            super().launch_grid(group, kind, kernel, grid, block, argument, index)
+
     def run_composition(self, op, args, outs):
         here = outs[0].device
         index = here.index or 0

@@ -26,8 +26,8 @@ FL_MEMORY(14, fl_c128, fl_c128, x, x)
 /* What is left of a number after it was stored as float16. */
 FL_INLINE float fl_half_f32(float x) { return fl_from_f16(fl_to_f16(x)); }
 
-/* Where the operands' elements of index i lie. Indices are divided once for all operands, in 32 bits
- * where they fit. */
+/* Where the operands' elements of index i lie. Indices are divided once for all operands, in 32
+ * bits where they fit. */
 template <class I, int N> FL_INLINE void fl_walk(const fl_call<N> &c, I i, int64_t *at) {
     for (int32_t d = c.ndim - 1; d >= 0; d--) {
         const I size = (I)c.shape[d], next = i / size;

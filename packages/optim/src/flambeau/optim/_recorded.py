@@ -67,7 +67,9 @@ def check_recordable(params: Sequence[Tensor]) -> None:
             )
 
 
-def outputs_of(rule: UpdateRule, operands: Sequence[Tensor], scalars: Sequence[Any]) -> list[Tensor]:
+def outputs_of(
+    rule: UpdateRule, operands: Sequence[Tensor], scalars: Sequence[Any]
+) -> list[Tensor]:
     """The new values of what the rule writes, in the dtype and on the device that it has."""
     first, *rest = operands
     # The copy is what later gradients read, for the parameter itself is written over.

@@ -43,6 +43,7 @@ Signature fl_sign(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
     }
     for (int i = 0; i < op->nouts; i++)
         s.add(&outs[i]->dtype, 1);
+    s.add(&outs[0]->device_index, 1);       /* a kernel's handle is one device's */
     return s;
 }
 

@@ -6,11 +6,11 @@
 
 #include "programs.h"
 
-/* One call: the operator, and a byte for each argument and result; numbers too where the kernel
- * depends on them. */
+/* One call: the operator, and a byte for each argument and result, and for the device; numbers too
+ * where the kernel depends on them. */
 struct Signature {
     uint8_t bytes[sizeof(void *) + FL_MAX_PARAMS * (2 + 2 * sizeof(double)) + FL_MAX_OUTS
-                  + 4 * FL_VIEWS];
+                  + 4 * FL_VIEWS + 1];
     uint32_t length = 0;
     uint64_t hash = 14695981039346656037u;
 

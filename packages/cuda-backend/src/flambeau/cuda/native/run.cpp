@@ -58,7 +58,8 @@ int fl_launch(Device &d, int index, void *function, const uint32_t *grid, const 
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */
-/* (name, near, far, own, result, masks, arguments, (by_number, width)), or None where Python computes. */
+/* (name, near, far, own, result, masks, arguments, (by_number, width)), or None where Python
+ * computes. */
 static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
     PyObject *arguments = nullptr, *name = nullptr;
     unsigned long long near = 0, far = 0;

@@ -53,7 +53,7 @@ struct Arguments {
 
 /* One function: `before`, `call` of the driver without the lock of Python, `result` where it
  * succeeds. */
-#define FL_FUNCTION(name, before, call, result)                                                        \
+#define FL_FUNCTION(name, before, call, result)                                                  \
     static PyObject *name(PyObject *, PyObject *args) {                                          \
         Arguments g;                                                                             \
         void *made = nullptr;                                                                    \
@@ -69,7 +69,8 @@ struct Arguments {
         return status ? failed(*g.device, status, #name "()") : result;                          \
     }
 
-FL_FUNCTION(make_stream, leave_waiting, make_stream(g.ctx(), g.index, (int)(long long)g.first, &made),
+FL_FUNCTION(make_stream, leave_waiting,
+            make_stream(g.ctx(), g.index, (int)(long long)g.first, &made),
             PyLong_FromVoidPtr(made))
 FL_FUNCTION(drop_stream, leave_waiting, drop_stream(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
 FL_FUNCTION(stream_done, run_what_waits, stream_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
@@ -81,7 +82,8 @@ FL_FUNCTION(record, run_what_waits, record(g.ctx(), g.index, g.a(), g.b()), Py_N
 FL_FUNCTION(event_done, run_what_waits, event_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
             PyBool_FromLong(done))
 FL_FUNCTION(wait, run_what_waits, wait(g.ctx(), g.index, g.a(), g.b()), Py_NewRef(Py_None))
-FL_FUNCTION(elapsed, leave_waiting, elapsed(g.ctx(), g.a(), g.b(), &time), PyFloat_FromDouble((double)time))
+FL_FUNCTION(elapsed, leave_waiting, elapsed(g.ctx(), g.a(), g.b(), &time),
+            PyFloat_FromDouble((double)time))
 FL_FUNCTION(pin, leave_waiting, pin(g.ctx(), (size_t)g.first, &made), PyLong_FromVoidPtr(made))
 FL_FUNCTION(unpin, leave_waiting, unpin(g.ctx(), g.a()), Py_NewRef(Py_None))
 

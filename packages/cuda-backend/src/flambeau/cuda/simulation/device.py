@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class SimulatedBackend(GeneratedBackend):
         self.memory = DeviceMemory(self.folder)
         self.library = cache(self._library)
         self._addresses = cache(self._function)
-        self._captured: list[ctypes._CFuncPtr] = []
+        self._captured: list[Any] = []
         self.set_order(order, seed)
 
     def set_order(self, order: str, seed: int = 0) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from flambeau.cuda.simulation.building import HERE, build
 
-
 #: Work of a library in a stream, which the host does.
 HOST_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from flambeau.core import backends
 from flambeau.jit.bridge import device_name
@@ -69,7 +70,7 @@ def _halves(loop: Loop) -> tuple[Loop, Loop]:
     return found
 
 
-def _kernel_of(loop: Loop, stored: Sequence[Piece]) -> tuple[int, ...] | None:
+def _kernel_of(loop: Loop, stored: Sequence[Piece]) -> tuple[Any, ...] | None:
     """The step of a loop: the kernel, and the numbers of what it takes and gives."""
     region = flatten(body_of(loop, stored))
     backend = backends.adapter(device_name(loop.device))

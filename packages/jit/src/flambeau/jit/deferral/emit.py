@@ -6,8 +6,8 @@ import math
 
 from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
-from flambeau.jit.deferral.epilogues import place_of
 from flambeau.jit.deferral.devices import add_on_device
+from flambeau.jit.deferral.epilogues import place_of
 from flambeau.jit.deferral.fused import add_fused
 from flambeau.jit.deferral.groups import Group, Kernel, ProductGroup
 from flambeau.jit.deferral.loops import Loop, code_of

@@ -77,7 +77,8 @@ class Loop:
             return False
         if call.device != self.device:
             return False
-        if not self.device and len(self.loads) + len(self.made) + len(call.args) + len(call.outs) > MAX_OPERANDS:
+        operands = len(self.loads) + len(self.made) + len(call.args) + len(call.outs)
+        if not self.device and operands > MAX_OPERANDS:
             return False
         for piece in call.reads:
             if piece not in self.made and any(piece.overlaps(made) for made in self.made):

@@ -44,6 +44,7 @@ __all__ = [
     "param",
     "parse",
     "render_function",
+    "render_program",
     "scalar",
     "substitute",
     "to_text",

@@ -24,8 +24,8 @@ bool fl_is_formula(const fl_op *op);
 /* Run what waits and writes memory that this call reads, or uses memory that it writes; its kernel
  * is about to run, which a recording notes (replay/replay.h). */
 int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
-/* The same for a call whose results do not exist yet and that cannot wait itself: what ran lets go of
- * memory that the caches hold, which the results then take. */
+/* The same for a call whose results do not exist yet and that cannot wait itself: what ran lets go
+ * of memory that the caches hold, which the results then take. */
 int fl_settle_ahead(const fl_op *op, const fl_value *in, int n, const fl_spec *specs);
 /* The same for one tensor that is about to be read by `why`, and written unless `only_reads`. */
 int fl_settle(const char *why, const fl_tensor *t, bool only_reads);
@@ -39,8 +39,8 @@ bool fl_is_private(const fl_tensor *t);
 /* Memory that waiting kernels use is about to be freed: it is theirs from now on. */
 void fl_queue_keep(fl_storage *s);
 
-/* Enter and leave a call of a compiled function on this thread; leaving the outermost one runs what waits. The
- * first says whether kernels waited before, which the second is told. */
+/* Enter and leave a call of a compiled function on this thread; leaving the outermost one runs what
+ * waits. The first says whether kernels waited before, which the second is told. */
 int fl_deferral_enter(const void *function);
 int fl_deferral_exit(int before);
 /* Have no kernel wait, nor in compiled calls inside where `recursive`, until what was before. */
@@ -49,7 +49,8 @@ void fl_deferral_resume(int before);
 /* Whether kernels wait in any compiled call that begins. */
 void fl_deferral_turn(bool on);
 bool fl_deferral_is_on(void);
-/* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new reference. */
+/* Whether the thread's last compiled call ran plans, and which: (plans, reasons), a new
+ * reference. */
 bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);
 /* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */

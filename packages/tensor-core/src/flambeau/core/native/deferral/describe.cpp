@@ -37,8 +37,9 @@ PyObject *fl_describe_calls(const fl_queue *q) {
             }
             Py_DECREF(o);
         }
-        PyObject *name = c.op->overload[0] ? PyUnicode_FromFormat("%s.%s", c.op->name, c.op->overload)
-                                           : PyUnicode_FromString(c.op->name);
+        PyObject *name = c.op->overload[0]
+                             ? PyUnicode_FromFormat("%s.%s", c.op->name, c.op->overload)
+                             : PyUnicode_FromString(c.op->name);
         PyObject *entry = Py_BuildValue("NNN", name, parts[0], parts[1]);
         PyList_Append(list, entry);
         Py_XDECREF(entry);

@@ -32,12 +32,13 @@ struct fl_row_item {
     int64_t width = 0;                          /* elements of a row where rows are reduced, or 0 */
     fl_code code;                               /* without one: the call */
     std::vector<fl_row_memory> memories;        /* of the code's operands */
-    /* Operands that lie element after element, and the bytes of one: results that are made in pieces
-     * and streamed to memory, and what is read from memory meanwhile. */
+    /* Operands that lie element after element, and the bytes of one: results that are made in
+     * pieces and streamed to memory, and what is read from memory meanwhile. */
     std::vector<std::pair<int64_t, int64_t>> streamed, fetched;
     size_t call = 0;
     std::vector<fl_part> parts;                 /* of the call's values */
-    std::vector<std::pair<int64_t, std::vector<int64_t>>> dims;     /* arguments, counted from the end */
+    /* Arguments, counted from the end. */
+    std::vector<std::pair<int64_t, std::vector<int64_t>>> dims;
 };
 
 /* A call as it stands, code, a call with code over its result, a backend's kernel, or items that

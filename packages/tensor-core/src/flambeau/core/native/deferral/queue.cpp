@@ -93,7 +93,8 @@ static bool is_beside(const fl_tensor *t, const fl_tensor *other) {
 
 /* A kernel of rows that is no more than a copy; of those no other waits on a device. */
 static bool is_copy(const fl_op *op) {
-    return op->index == FL_OP_clone || op->index == FL_OP_cast || op->index == FL_OP_contiguous_copy;
+    return op->index == FL_OP_clone || op->index == FL_OP_cast ||
+           op->index == FL_OP_contiguous_copy;
 }
 
 bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
@@ -124,7 +125,8 @@ static bool is_large_product(int64_t numel, int dtype) {
 
 /* A large one, whose kernel writes to the result's own memory. */
 static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
-    if ((out->dtype != FL_F32 && out->dtype != FL_F64) || !is_large_product(out->numel, out->dtype) ||
+    if ((out->dtype != FL_F32 && out->dtype != FL_F64) ||
+        !is_large_product(out->numel, out->dtype) ||
         !fl_is_contiguous(out) || out->device_type != FL_CPU || !may_hold(out, true))
         return false;
     for (int i = 0; i < n; i++) {
@@ -283,7 +285,8 @@ int fl_queue::add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *
  * to keep them all until then would only take memory, and fetch them again. */
 static bool accumulates(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     return op->index == FL_OP_add && !(fl_thread.mode & FL_M_GRAD) && in[0].tag == FL_TENSOR &&
-           in[0].t == outs[0] && fl_t(in[1]) && !root_of(in[0].t)->queue && !root_of(in[1].t)->queue;
+           in[0].t == outs[0] && fl_t(in[1]) && !root_of(in[0].t)->queue &&
+           !root_of(in[1].t)->queue;
 }
 
 static int note(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
@@ -294,7 +297,8 @@ static int note(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tens
 }
 
 /* Go past a call that gained nothing by waiting so far. */
-static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n,
+                   fl_tensor *const *outs) {
     const uint64_t place = q->habits.next(op, outs[0]->numel, outs[0]->dtype);
     if (!q->is_pointless(place, in, n, outs, op->nouts))
         return false;
@@ -326,7 +330,7 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
     }
     if (q->is_running || (q->calls.size() >= MAX_CALLS && fl_run_queue(q, "a full queue") < 0))
         return q->is_running ? 0 : -1;
-    /* One at a time, so that the next has the memory of the one before while it is in the caches. */
+    /* One at a time, so that the next has the memory of the one before while that is cached. */
     if (takes_epilogue(op) && q->has_product && fl_run_queue(q, op->name) < 0)
         return -1;
     q->has_product |= takes_epilogue(op);

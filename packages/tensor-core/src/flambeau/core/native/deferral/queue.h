@@ -33,7 +33,7 @@ struct fl_queue {
     int depth = 0;
     bool is_running = false;
     unsigned long runner = 0;           /* the thread that runs it */
-    bool is_elsewhere = false;          /* a backend runs one of the calls, maybe by other operators */
+    bool is_elsewhere = false;          /* a backend runs one of the calls, maybe by others */
 
     int add(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
     void clear(void);                   /* let go of everything that waits */

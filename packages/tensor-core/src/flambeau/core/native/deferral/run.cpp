@@ -355,7 +355,7 @@ int fl_run_queue(fl_queue *q, const char *why) {
     return status;
 }
 
-/* ---- compiled calls ----------------------------------------------------------------------------- */
+/* ---- compiled calls -------------------------------------------------------------------- */
 
 static thread_local fl_queue *queue_of_thread = nullptr;
 

@@ -132,7 +132,8 @@ static inline Survey survey(const fl_value *in, int n) {
 
 /* A complex number among the arguments, such as the alpha of an addition, has no meaning for a real
  * result. Numbers that are operands make the result complex. */
-static int check_complex_numbers(const fl_op *op, const fl_value *in, int n, const fl_spec *result) {
+static int check_complex_numbers(const fl_op *op, const fl_value *in, int n,
+                                 const fl_spec *result) {
     for (int i = 0; i < n; i++) {
         if (in[i].tag != FL_COMPLEX || in[i].c[1] == 0 || fl_is_complex(result->dtype) ||
             op->params[i].role != FL_R_SCALAR)
