@@ -11,7 +11,13 @@ from flambeau.core import _core
 from flambeau.core.backends import Backend
 from flambeau.core.opdefs.literal import at_literal
 from flambeau.core.opdefs.wide import in_double
-from flambeau.core.promotion import compute_kind, dtype_name, kind_of_dtype, promoted
+from flambeau.core.promotion import (
+    compute_kind,
+    dtype_name,
+    is_unsigned,
+    kind_of_dtype,
+    promoted,
+)
 from flambeau.cuda import (
     _launch,
     draws,
@@ -29,7 +35,7 @@ from flambeau.cuda import kernels as programs
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",
-        "c128": "complex128"}
+        "c128": "complex128", "u64": "uint64"}
 _INEXACT = ("f32", "f64", "c64", "c128")
 #: The argument that an operator copies.
 COPIED = {"clone": 0, "contiguous_copy": 0, "cast": 0, "copy": 1, "fill": 1, "full_of": 1,
@@ -191,7 +197,10 @@ class GeneratedBackend(Backend):
 
     def _pointwise_plan(self, op, args):
         opdef = source.find_opdef(op.key)
-        kind = compute_kind(opdef, dict(zip((p.name for p in opdef.params), args, strict=True)))
+        values = dict(zip((p.name for p in opdef.params), args, strict=True))
+        kind = compute_kind(opdef, values)
+        if kind is None and is_unsigned(opdef, values):
+            kind = "u64" if _are_bits(opdef, values) else None
         if kind is None:
             return None
         if kind == "c64" and in_double(opdef):
@@ -233,6 +242,16 @@ class GeneratedBackend(Backend):
         own, result = (params.DTYPE_CODES[_OWN[k]] for k in (kind, source.result_kind(opdef, kind)))
         width = source.pack_width(opdef.key, kind)
         return name, near, far, own, result, masks, packed, (by_number, width)
+
+
+def _are_bits(opdef, values) -> bool:
+    """Whether operands have the bits of uint64: among numbers there may be negative ones."""
+    return all(_core.is_tensor(values[p.name]) and not _is_signed(values[p.name])
+               for p in opdef.operands if p.role != "Mask") and not opdef.scalars
+
+
+def _is_signed(t) -> bool:
+    return dtype_name(t.dtype) not in ("uint64", "uint32", "uint16", "uint8", "bool")
 
 
 def _tensors(*lists):

@@ -15,13 +15,16 @@ from flambeau.core.opdefs import OPDEFS, OpDef
 from flambeau.core.opdefs.derived import derived_opdefs
 from flambeau.core.opdefs.literal import literal_opdefs
 from flambeau.core.opdefs.make import pointwise
-from flambeau.core.opdefs.opdef import FORMULA_OF_KIND, KINDS
+from flambeau.core.opdefs.opdef import FORMULA_OF_KIND
 from flambeau.core.promotion import result_kind
 from flambeau.cuda import kernels as programs
 from flambeau.cuda.params import DTYPE_CODES
 
 C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
-           "c128": "fl_c128"}
+           "c128": "fl_c128", "u64": "int64_t"}
+#: The formula of each kind; uint64 has one of its own where order and quotients are others, which
+#: computes with its bits as int64.
+FORMULAS = {**FORMULA_OF_KIND, "u64": "unsigned"}
 
 #: Copies and fills: the identity in every kind.
 IDENTITY = pointwise("identity(Tensor self)", "self", bool="self", doc="The operand itself.")
@@ -67,8 +70,8 @@ def _groups() -> dict[str, str]:
 
 def module_names() -> list[tuple[str, str]]:
     """All (group, kind) pairs of the built-in table."""
-    pairs = {(group, kind) for key, group in _groups().items() for kind in KINDS
-             if FORMULA_OF_KIND[kind] in _opdefs()[key].formulas}
+    pairs = {(group, kind) for key, group in _groups().items() for kind in FORMULAS
+             if FORMULAS[kind] in _opdefs()[key].formulas}
     from flambeau.cuda import special, tiles
 
     return [*sorted(pairs), *special.module_names(), *tiles.module_names(),
@@ -82,7 +85,8 @@ def module(group: str, kind: str) -> Module:
 
     Args:
         group: what ``group_of`` (or that of ``special``) gives, or a group of kernels of our own.
-        kind: ``f32``, ``f64``, ``i64``, ``bool``, ``c64`` or ``c128``; a dtype for our own.
+        kind: ``f32``, ``f64``, ``i64``, ``u64``, ``bool``, ``c64`` or ``c128``; a dtype for our
+            own.
     """
     ours = programs.group(group)
     if ours is not None:
@@ -104,7 +108,7 @@ def module(group: str, kind: str) -> Module:
 
         return draws.module(kind)
     keys = [key for key, name in _groups().items() if name == group] or [group]
-    opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULA_OF_KIND[kind] in opdef.formulas]
+    opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULAS[kind] in opdef.formulas]
     kernels = {f"{kernel_name(opdef, kind)}_{where}": f"fl_call<{_width(opdef)}>"
                for opdef in opdefs for where in ("near", "far")}
     text = "\n".join([prelude(), *(pointwise_source(opdef, kind) for opdef in opdefs)])
@@ -128,7 +132,11 @@ def kernel_name(opdef: OpDef, kind: str) -> str:
 
 def _formula(opdef: OpDef, kind: str):
     operands, scalars = _kinds(opdef, kind)
-    return parse(opdef.formulas[FORMULA_OF_KIND[kind]], list(operands), list(scalars))
+    return parse(opdef.formulas[FORMULAS[kind]], list(operands), list(scalars))
+
+
+def _computed(kind: str) -> str:
+    return "i64" if kind == "u64" else kind
 
 
 def _width(opdef: OpDef) -> int:
@@ -140,8 +148,8 @@ def pointwise_source(opdef: OpDef, kind: str) -> str:
     name, (operands, scalars) = kernel_name(opdef, kind), _kinds(opdef, kind)
     formula = _formula(opdef, kind)
     result = result_kind(opdef, kind)
-    function = render_function(f"f_{name}", formula, operands, scalars, kind,
-                               [result] * len(opdef.outputs))
+    function = render_function(f"f_{name}", formula, operands, scalars, _computed(kind),
+                               [_computed(result)] * len(opdef.outputs))
     kernels = [_kernel(opdef, kind, operands | scalars, result, near) for near in (True, False)]
     return "\n".join([function, *kernels])
 
@@ -149,7 +157,7 @@ def pointwise_source(opdef: OpDef, kind: str) -> str:
 #: Bytes that a thread loads at once, the most elements these may be, and the longest formula of
 #: which a thread computes several: a longer one is not waiting for memory.
 _PACK_BYTES, _PACK_ELEMENTS, _PACKED_FORMULA = 16, 8, 24
-_BYTES = {"f32": 4, "f64": 8, "i64": 8, "bool": 1, "c64": 8, "c128": 16}
+_BYTES = {"f32": 4, "f64": 8, "i64": 8, "u64": 8, "bool": 1, "c64": 8, "c128": 16}
 
 
 @cache
@@ -162,7 +170,7 @@ def pack_width(key: str, kind: str) -> int:
     """
     opdef = find_opdef(key)
     operands, scalars = _kinds(opdef, kind)
-    program = lower(_formula(opdef, kind), kind, operands | scalars)
+    program = lower(_formula(opdef, kind), _computed(kind), operands | scalars)
     if len(program.instrs) > _PACKED_FORMULA:
         return 1
     return min(_PACK_BYTES // _BYTES[kind], _PACK_ELEMENTS)
@@ -170,7 +178,7 @@ def pack_width(key: str, kind: str) -> int:
 
 def _kinds(opdef: OpDef, kind: str) -> tuple[dict[str, str], dict[str, str]]:
     """The kinds of operands and of scalars, by name."""
-    masks = {p.name for p in opdef.operands if p.role == "Mask"}
+    masks, kind = {p.name for p in opdef.operands if p.role == "Mask"}, _computed(kind)
     return ({p.name: "b" if p.name in masks else kind for p in opdef.operands},
             {p.name: kind for p in opdef.scalars})
 
