@@ -72,6 +72,25 @@ def test_loops_over_numbers_of_tensors():
     agree(f, (X, fl.tensor(5)), (X, fl.tensor(0)), (X * 7, fl.tensor(9)))
 
 
+def test_numbers_of_loops_are_indices():
+    def f(x, n):
+        total = x[0] * 0
+        for i in range(n):
+            total = total + x[i] * x[-i - 1] + x[:, i].sum()
+        return total
+
+    square = fl.arange(9.0).reshape(3, 3)
+    agree(f, (square, fl.tensor(3)), (square, fl.tensor(1)), (-square, fl.tensor(2)))
+
+    def writes(x, n):
+        for i in range(n):
+            x[i].add_(1)
+        return x
+
+    with pytest.raises(jit.TraceError, match="writes in a branch"):
+        jit.script(writes, example_inputs=[(square, fl.tensor(3))])
+
+
 def test_conditions_stop_where_python_stops():
     table = fl.arange(4)
 

@@ -291,6 +291,21 @@ class Converter(ast.NodeTransformer):
         value = self.flow("augmented", what, _name(node.target.id), node.value)
         return ast.copy_location(ast.Assign([node.target], value), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice | ast.Constant):
+            return node
+        return ast.copy_location(self.flow("item", node.value, self.index(node.slice)), node)
+
+    def index(self, node: ast.expr) -> ast.expr:
+        """What stands in brackets, as a value."""
+        if isinstance(node, ast.Slice):
+            sides = (node.lower, node.upper, node.step)
+            return self.flow("slice", *(each or ast.Constant(None) for each in sides))
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self.index(each) for each in node.elts], ast.Load())
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         return self.condition(node) if isinstance(node.op, ast.Not) else self.generic_visit(node)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,12 +17,14 @@ from flambeau.jit.scripted.merge import (
     kind_of,
     tensor_of,
 )
+from flambeau.jit.scripted.numbers import augmented, is_number, item, note_numbers
 from flambeau.jit.scripted.trees import leaves, rebuilt, shape_of, shown
 
 State = tuple[Any, ...]
 Names = tuple[str, ...]
 #: Names that the conversion made, whose values nobody reads where they were not set.
 MADE = "_fl_"
+slice = slice     # for indices that are written with colons
 
 
 def get(read: Callable[[], Any], name: str) -> Any:
@@ -112,38 +113,6 @@ def _zeros(recorder: Recorder, tree: Any) -> Any:
                 shape, dtype, device = list(leaf.shape), leaf.dtype, leaf.device
             new[i] = flambeau.zeros(shape, dtype=dtype, device=device)
     return rebuilt(tree, new)
-
-
-# ---- Python's numbers ----
-
-def note_numbers(recorder: Recorder, leaves_: Iterable[Any]) -> None:
-    """Remember tensors that stand for Python's numbers."""
-    with quiet(recorder):
-        recorder.numbers.update(recorder.value_of(leaf) for leaf in leaves_
-                                if bridge.is_tensor(leaf))
-
-
-def is_number(recorder: Recorder, leaf: Any) -> bool:
-    """Whether Python would have a number here: one, or a tensor computed from such alone."""
-    if not bridge.is_tensor(leaf):
-        return isinstance(leaf, bool | int | float)
-    with quiet(recorder):
-        memory = recorder.memory_of(leaf)
-        if memory is None or memory.is_over:
-            return False
-        value = recorder.value_of(leaf)
-    if value in recorder.numbers:
-        return True
-    made = next((node for node in reversed(recorder.graph.nodes) if value in node.outputs), None)
-    return made is not None and bool(made.inputs) and recorder.numbers.issuperset(made.inputs)
-
-
-def augmented(what: str, target: Any, value: Any) -> Any:
-    """``target += value``: numbers are other ones afterwards, tensors the same, written to."""
-    recorder = current()
-    if recorder is not None and bridge.is_tensor(target) and is_number(recorder, target):
-        return getattr(operator, what)(target, value)
-    return getattr(operator, f"i{what.rstrip('_')}")(target, value)
 
 
 # ---- conditions ----
@@ -336,8 +305,8 @@ def each(items: Iterable[Any] | TensorRange, body: Callable[..., State], names: 
     """
     if isinstance(items, TensorRange):
         return _each_number(items, body, names, state, stop, sets)
-    for item in items:
-        state = body(item, *state)
+    for one in items:
+        state = body(one, *state)
         if stop >= 0 and state[stop] is True:
             break
     return state
@@ -352,10 +321,12 @@ def _each_number(items: TensorRange, body: Callable[..., State], names: Names, s
     def step(now: Any, *state: Any) -> State:
         return (now + items.step, *body(now, *state))
 
-    start = flambeau.full((), items.start, dtype=flambeau.int64) \
-        if not bridge.is_tensor(items.start) else items.start
+    start, recorder = items.start, current()
+    if bridge.is_tensor(start) and recorder is not None:
+        start = start.clone()
+        note_numbers(recorder, [start])
     return repeat(holds, step, ("the counter", *names), (start, *state), sets)[1:]
 
 
 __all__ = ["MADE", "any_of", "augmented", "both", "call", "chain", "choose", "counted", "each",
-           "either", "first_of", "get", "last_of", "opposite", "repeat", "truth"]
+           "either", "first_of", "get", "item", "last_of", "opposite", "repeat", "slice", "truth"]

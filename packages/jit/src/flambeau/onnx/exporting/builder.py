@@ -8,6 +8,7 @@ import numpy as np
 
 from flambeau.jit.dims import Dim, Size
 from flambeau.jit.ir import Value
+from flambeau.onnx.errors import ExportError
 from onnx import TensorProto, helper, numpy_helper
 
 #: Names of dtypes here -> the numbers that ONNX gives them.
@@ -113,6 +114,21 @@ class Builder:
             return self.whole(*(int(size) for size in sizes if not isinstance(size, Dim)))
         return self.add("Concat", *map(self.size, sizes), axis=0)
 
+    def read_symbols(self) -> None:
+        """Have all sizes read here, so that what is written into graphs inside may use them."""
+        for symbol in self.symbols:
+            self._symbol(symbol)
+
+    def enter(self) -> list[Any]:
+        """Begin the nodes of a graph inside; gives those of the one around it."""
+        around, self.nodes = self.nodes, []
+        return around
+
+    def leave(self, around: list[Any]) -> list[Any]:
+        """Go on with the nodes of the graph around; gives those inside."""
+        inside, self.nodes = self.nodes, around
+        return inside
+
     def _symbol(self, symbol: str) -> Name:
         """What a symbol stands for: read once, from the input where it appears alone."""
         if symbol not in self._sizes:
@@ -124,3 +140,11 @@ class Builder:
         whole = self.add("Squeeze", self.size(Dim(size.terms, size.offset)), self.whole(0))
         number = self.cast(whole, "int64", dtype)
         return self.add("Reciprocal", number) if size.form == "reciprocal" else number
+
+
+def info(name: Name, value: Value) -> Any:
+    """A name with a value's dtype and sizes, as inputs and outputs of graphs have them."""
+    if value.dtype not in DTYPES:
+        raise ExportError(f"onnx.export(): ONNX has no dtype {value.dtype}, which {name} has")
+    sizes = [str(size) if isinstance(size, Dim) else int(size) for size in value.shape]
+    return helper.make_tensor_value_info(name, DTYPES[value.dtype], sizes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.jit.dims import Dim, Size
-from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.dims import Dim
+from flambeau.jit.ir import Graph, Node
 from flambeau.jit.opset import FUSED
 from flambeau.onnx.errors import ExportError
 from flambeau.onnx.exporting import (  # noqa: F401
@@ -21,7 +21,8 @@ from flambeau.onnx.exporting import (  # noqa: F401
     shapes,
     windows,
 )
-from flambeau.onnx.exporting.builder import DTYPES, Builder
+from flambeau.onnx.exporting.builder import Builder, info
+from flambeau.onnx.exporting.flow import write_flow
 from flambeau.onnx.exporting.formulas import write_formula
 from flambeau.onnx.exporting.table import EMITTERS, refuse
 from flambeau.onnx.exporting.writes import Memory
@@ -67,17 +68,8 @@ def _inputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
         for axis, size in enumerate(value.shape):
             if isinstance(size, Dim) and size.offset == 0 and size.terms == ((str(size), 1),):
                 b.symbols.setdefault(str(size), (b.names[value], axis))
-        infos.append(_info(b.names[value], value))
+        infos.append(info(b.names[value], value))
     return infos
-
-
-def _info(name: str, value: Value) -> Any:
-    def text(size: Size) -> int | str:
-        return str(size) if isinstance(size, Dim) else int(size)
-
-    if value.dtype not in DTYPES:
-        raise ExportError(f"onnx.export(): ONNX has no dtype {value.dtype}, which {name} has")
-    return helper.make_tensor_value_info(name, DTYPES[value.dtype], list(map(text, value.shape)))
 
 
 def _captures(b: Builder, graph: Graph) -> None:
@@ -97,12 +89,24 @@ def _write(b: Builder, node: Node, memory: Memory) -> None:
             _write(b, each, memory)
         for inside, outside in zip(node.body.outputs, node.outputs, strict=True):
             b.names[outside] = b.names[inside]
+    elif node.regions:
+        names = write_flow(b, node, lambda graph, given: _inside(b, graph, given))
+        b.names.update(zip(node.outputs, names, strict=True))
     else:
         for value, name in zip(node.outputs, _names(b, node), strict=False):
             b.names[value] = name
     memory.note(node)
     if node.into:
         memory.write(node)
+
+
+def _inside(b: Builder, graph: Graph, given: Sequence[str]) -> list[str]:
+    """The nodes of a branch or loop, over inputs with these names; the names of its outputs."""
+    b.names.update(zip(graph.inputs, given, strict=True))
+    memory = Memory(b, set(graph.inputs))
+    for node in graph.nodes:
+        _write(b, node, memory)
+    return [b.names[value] for value in graph.outputs]
 
 
 def _names(b: Builder, node: Node) -> list[str]:
@@ -130,5 +134,5 @@ def _outputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
             raise ExportError(f"onnx.export(): {name} is a result that ONNX does not have, such as "
                               "the indices of a max pool")
         b.nodes.append(helper.make_node("Identity", [b.names[value]], [name]))
-        infos.append(_info(name, value))
+        infos.append(info(name, value))
     return infos
