@@ -231,8 +231,8 @@ def test_programs_see_the_name_that_they_import():
     assert lines("""
         import torch, flambeau
         from torch import nn
-        print(torch.__name__, flambeau.__spec__.name, nn.Linear(2, 1).weight.shape)
-    """) == ["torch flambeau torch.Size([1, 2])"]
+        print(torch.__name__, flambeau is torch, nn.Linear(2, 1).weight.shape)
+    """) == ["torch True torch.Size([1, 2])"]
 
 
 def test_a_module_that_is_imported_may_call_what_is_not_made(tmp_path):

@@ -5,6 +5,8 @@ import os
 import sys
 from typing import Any
 
+from flambeau.core.homes import is_own
+
 
 class OutOfMemoryError(MemoryError, RuntimeError):
     """A device has no memory for a tensor; the text says what holds it."""
@@ -33,8 +35,7 @@ def caller() -> str:
     """``file.py:12``: the line of the program that runs, outside of this package."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("flambeau.") and name != "flambeau":
+        if not is_own(frame.f_globals):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return "an unknown line"

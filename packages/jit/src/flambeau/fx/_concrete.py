@@ -10,6 +10,7 @@ from typing import Any
 import flambeau
 import flambeau.fx._names as _names
 from flambeau.core import pytree
+from flambeau.core.homes import own_module
 from flambeau.fx._arguments import _assert, assert_is_none
 from flambeau.fx._codegen import CodeGen
 from flambeau.fx.node import base_types
@@ -165,7 +166,7 @@ class _Bare:
 
 
 def _annotation(fn: Any, name: str) -> Any:
-    if str(getattr(fn, "__module__", "")).startswith("flambeau"):
+    if own_module(fn).startswith("flambeau"):
         return None
     kind = getattr(fn, "__annotations__", {}).get(name)
     return resolved(fn, name) if isinstance(kind, str) else kind

@@ -15,6 +15,7 @@ from typing import Any
 import flambeau
 from flambeau.core import Operator
 from flambeau.core.compat.asserting import _assert
+from flambeau.core.homes import own_module
 
 #: Where public functions are looked for, in this order.
 _SPACES = ("", "nn.functional", "linalg", "fft", "special", "nn.init")
@@ -42,7 +43,7 @@ def _space(name: str) -> Any:
 def public_name(thing: Any) -> str | None:
     """Where a function or type of this library is found, without the library's name; or None."""
     name = getattr(thing, "__name__", None)
-    if type(thing).__module__ == "flambeau.library.operators":
+    if own_module(type(thing)) == "flambeau.library.operators":
         return f"ops.{thing}"
     if not isinstance(name, str) or not name.isidentifier():
         return None
@@ -62,14 +63,14 @@ def public_name(thing: Any) -> str | None:
             if module is not None and getattr(module, name, None) is thing:
                 return f"{space}.{name}".lstrip(".")
         return f"Tensor.{name}" if getattr(flambeau.Tensor, name, None) is thing else None
-    if isinstance(thing, type) and thing.__module__.startswith("flambeau.nn."):
+    if isinstance(thing, type) and own_module(thing).startswith("flambeau.nn."):
         nn = _space("nn")
         return f"nn.{name}" if nn is not None and getattr(nn, name, None) is thing else None
     return None
 
 
 def _is_own(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", None) or type(thing).__module__).startswith("flambeau")
+    return own_module(thing).startswith("flambeau")
 
 
 def is_from_library(thing: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from flambeau.core import Operator
+from flambeau.core.homes import own_module
 from flambeau.fx.proxy import Proxy
 
 #: Modules of this library whose functions in Python are recorded when proxies go into them.
@@ -119,7 +120,7 @@ def replace_functions(patcher: Patcher, names: dict[str, Any], functions: dict[i
 
 def is_own(function: Any) -> bool:
     """Whether a function is one of this library."""
-    return str(getattr(function, "__module__", "")).startswith("flambeau")
+    return own_module(function).startswith("flambeau")
 
 
 def functions_of(modules: Iterable[Any]) -> dict[int, Any]:

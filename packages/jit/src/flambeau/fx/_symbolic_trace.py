@@ -13,6 +13,7 @@ from typing import Any
 import flambeau
 import flambeau.fx._patching as _patching
 from flambeau import nn
+from flambeau.core.homes import is_own, own_module
 from flambeau.fx._concrete import PH, PHBase, PHWithMeta, parameters, resolved
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
@@ -88,7 +89,7 @@ class Tracer(TracerBase):
             m: The module.
             module_qualified_name: Its path.
         """
-        return type(m).__module__.startswith("flambeau.nn") and not isinstance(m, nn.Sequential)
+        return own_module(type(m)).startswith("flambeau.nn") and not isinstance(m, nn.Sequential)
 
     def path_of_module(self, mod: nn.Module) -> str:
         """The dotted path of a module below the root.
@@ -295,7 +296,7 @@ class Tracer(TracerBase):
             if not patcher.here():
                 return forward(*args, **kwargs)
             names = getattr(type(module).forward, "__globals__", None)
-            if names is not None and not names.get("__name__", "").startswith("flambeau"):
+            if names is not None and not is_own(names):
                 _patching.replace_functions(patcher, names, functions)
             return self.call_module(module, forward, args, kwargs)
 
@@ -335,7 +336,7 @@ def _unbound(forward: Any) -> Any:
 
 
 def _return_type(fn: Any) -> Any:
-    if str(getattr(fn, "__module__", "")).startswith("flambeau"):
+    if own_module(fn).startswith("flambeau"):
         return None
     kind = getattr(fn, "__annotations__", {}).get("return")
     return resolved(fn, "return") if isinstance(kind, str) else kind

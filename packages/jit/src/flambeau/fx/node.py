@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import flambeau
 import flambeau.fx._names as _names
 from flambeau.core import Operator
+from flambeau.core.homes import own_module
 from flambeau.fx._mapping import _format_arg, map_aggregate, map_arg
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ class Node:
         if isinstance(self.target, Operator):
             inplace = name.endswith("_") and not name.endswith("__")
             return inplace or self.kwargs.get("inplace") is True or (impure_random and _draws(name))
-        if type(self.target).__module__ == "flambeau.library.operators":
+        if own_module(type(self.target)) == "flambeau.library.operators":
             return writes(self.target) or (impure_random and _draws(name.partition(".")[0]))
         return False
 

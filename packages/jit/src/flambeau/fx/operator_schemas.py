@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau.core import Operator
+from flambeau.core.homes import own_module
 
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "create_type_hint",
            "get_signature_for_torch_op", "normalize_function", "normalize_module", "type_matches"]
@@ -127,7 +128,7 @@ def normalize_module(root: Any, target: str, args: tuple[Any, ...],
         The arguments; None where the module is not one of this library.
     """
     module = root.get_submodule(target)
-    if not type(module).__module__.startswith("flambeau.nn"):
+    if not own_module(type(module)).startswith("flambeau.nn"):
         return None
     return _bound(module.forward, args, kwargs or {}, normalize_to_only_use_kwargs)
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from flambeau.core.homes import own_module
+
 
 def base_of(model: object) -> type | None:
     """The class ``flambeau.nn.Module`` where an object is one; this package does not import it."""
     for cls in type(model).__mro__:
-        if cls.__name__ == "Module" and cls.__module__.startswith("flambeau.nn."):
+        if cls.__name__ == "Module" and own_module(cls).startswith("flambeau.nn."):
             return cls
     return None
 

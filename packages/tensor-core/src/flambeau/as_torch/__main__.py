@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import flambeau.as_torch  # noqa: F401  # installs it
 from flambeau.as_torch import command
+
+TYPE_CHECKING = False  # typing would cost milliseconds at every start
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 USAGE = """usage: python -m flambeau.as_torch [-m module | -c code | script.py | -] arguments
 Runs a PyTorch program with Flambeau: `import torch` gives flambeau there. The arguments are those

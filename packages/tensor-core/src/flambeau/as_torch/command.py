@@ -6,7 +6,10 @@ import os
 import sys
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # typing would cost milliseconds at every start
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 def run_code(text: str) -> None:

@@ -5,11 +5,14 @@ import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 import flambeau
 from flambeau import rooms
 from flambeau.as_torch import names, placeholders, programs, stands
+
+TYPE_CHECKING = False  # typing would cost milliseconds at every start
+if TYPE_CHECKING:
+    from typing import Any
 
 #: What importlib writes to a module that it has loaded under a second name: module -> its own spec.
 _own_specs: dict[str, ModuleSpec | None] = {}

@@ -27,11 +27,14 @@ def _names(module: str) -> frozenset[str]:
 
 def _is_private(module: str) -> bool:
     """Say whether PyTorch has a private module of this name, or above it."""
+    if "_" not in module:
+        return False
     words = module.split(".")
     first = next((i for i, word in enumerate(words) if word.startswith("_")), None)
     return first is not None and ".".join(words[:first + 1]) in _private()
 
 
+@functools.cache
 def has_module(module: str) -> bool:
     """Say whether PyTorch has ``torch.module``."""
     return module in _lines() or _is_private(module)

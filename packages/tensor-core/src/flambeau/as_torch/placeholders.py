@@ -10,10 +10,13 @@ import abc
 import functools
 import sys
 from types import FrameType, ModuleType
-from typing import Any
 
 from flambeau import rooms
-from flambeau.as_torch import names, stands
+from flambeau.as_torch import names, naming, stands
+
+TYPE_CHECKING = False  # typing would cost milliseconds at every start
+if TYPE_CHECKING:
+    from typing import Any
 
 #: What is asked about parts that are not made, by the last word of the question.
 ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "device_count": 0,
@@ -159,6 +162,8 @@ def look_up(module: str, name: str) -> Any:
     full = f"{module}.{name}".removeprefix(".")
     if stand := stands.stand_of(full):
         return getattr(rooms.import_module(stand), name)
+    if (own := naming.owner(module, name)) is not None:
+        return getattr(rooms.import_module(own), name)
     if names.is_inherited(module, name):
         return _inherited(module, name)
     if names.is_listed(full):

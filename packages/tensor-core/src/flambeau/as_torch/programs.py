@@ -2,19 +2,22 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # typing would cost milliseconds at every start
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def prepare() -> None:
     """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
-    import flambeau
+    from flambeau.as_torch import naming
     from flambeau.core import _core, default_save_format, set_algorithm
 
-    vars(flambeau)["__name__"] = "torch"    # programs compare it; its __spec__ stays its own
     set_algorithm("mt19937")                # seeds give PyTorch's numbers
     default_save_format["name"] = "torch"   # PyTorch reads what torch.save writes
     _core.shown_package[0] = "torch"        # programs parse str(torch.float32)
     _core.open_tensor_class()               # programs set methods of torch.Tensor
+    naming.start()                          # programs ask for type(x).__module__
 
 
 def answer(module: str, name: str) -> Any:

@@ -23,7 +23,8 @@ def node_type(name):
 cdef type _shown_type(str name):
     kind = _shown_types.get(name)
     if kind is None:
-        kind = type(name, (Node,), {"__slots__": (), "__module__": "flambeau.autograd.graph",
+        module = "builtins" if _core.shown_package[0] == "torch" else "flambeau.autograd.graph"
+        kind = type(name, (Node,), {"__slots__": (), "__module__": module,
                                     "__doc__": f"A node of the graph: {name}."})
         _shown_types[name] = kind
     return kind

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from flambeau import nn
+from flambeau.core.homes import own_module
 from flambeau.fx._symbolic_trace import Tracer
 from flambeau.fx.graph import Graph
 
@@ -115,10 +116,10 @@ def _rewritten_module(module: nn.Module, made: dict[int, nn.Module]) -> nn.Modul
     if id(module) in made:
         return made[id(module)]
     kind = type(module)
-    if kind.__module__.startswith("flambeau.nn") and not list(module.children()):
+    if own_module(kind).startswith("flambeau.nn") and not list(module.children()):
         return module
     forward: Any = kind.forward
-    if not kind.__module__.startswith("flambeau.") and isinstance(forward, FunctionType):
+    if not own_module(kind).startswith("flambeau.") and isinstance(forward, FunctionType):
         forward = AST_Rewriter().rewrite(forward)
     new: Any = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
     copied: Any = new.__new__(new)

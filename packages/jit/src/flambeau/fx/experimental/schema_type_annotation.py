@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import nn
+from flambeau.core.homes import own_module
 from flambeau.fx.interpreter import Transformer
 
 __all__ = ["AnnotateTypesWithSchema"]
@@ -62,7 +63,7 @@ class AnnotateTypesWithSchema(Transformer):
         made = super().call_module(target, args, kwargs)
         if self.annotate_modules and made.node.type is None:
             kind = type(self.submodules[target])
-            if kind.__module__.startswith("flambeau.nn"):
+            if own_module(kind).startswith("flambeau.nn"):
                 made.node.type = _result(kind.forward)
         return made
 

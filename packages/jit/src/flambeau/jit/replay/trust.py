@@ -10,6 +10,7 @@ from typing import Any
 
 from flambeau.core import _core
 from flambeau.core.composites import conversions
+from flambeau.core.homes import is_own, own_module
 from flambeau.core.size import Size
 
 COMPILED = (_core.DeferredCall, _core.ReplayedCall)
@@ -44,7 +45,7 @@ def is_tensor(obj: object) -> bool:
 def is_plain_tensor(obj: Any) -> bool:
     """Whether it is none of a class that may do otherwise."""
     cls = type(obj)
-    return cls is _core.Tensor or cls.__module__ == "flambeau.nn.parameter"
+    return cls is _core.Tensor or own_module(cls) == "flambeau.nn.parameter"
 
 
 def is_value(obj: Any) -> bool:
@@ -71,7 +72,7 @@ def hashes_plainly(key: Any) -> bool:
 
 def is_constant(obj: Any) -> bool:
     """Whether an object of Flambeau cannot change, or only by what operators do."""
-    return type(obj).__name__ in _CONSTANTS and type(obj).__module__.startswith("flambeau") \
+    return type(obj).__name__ in _CONSTANTS and own_module(type(obj)).startswith("flambeau") \
         or isinstance(obj, Size)
 
 
@@ -97,13 +98,13 @@ def asks_plainly(cls: Any) -> bool:
         return all(map(asks_plainly, cls))
     if isinstance(cls, UnionType):
         return asks_plainly(cls.__args__)
-    return type(cls) is type or getattr(cls, "__module__", "").startswith(
+    return type(cls) is type or own_module(cls).startswith(
         ("flambeau", "collections.abc", "numbers", "enum"))
 
 
 def is_mode(obj: Any) -> bool:
     """Whether an object is a mode of the program, such as ``no_grad()``."""
-    return type(obj).__module__.startswith("flambeau.autograd")
+    return own_module(type(obj)).startswith("flambeau.autograd")
 
 
 def uncovered(fn: Any) -> Any:
@@ -118,8 +119,8 @@ def is_trusted(fn: Any) -> bool:
         return True
     if not isinstance(fn, (FunctionType, _CYTHON, type(len))):
         return False
-    module, name = getattr(fn, "__module__", None) or "", fn.__name__
-    if isinstance(fn, FunctionType) and not fn.__globals__["__name__"].startswith("flambeau"):
+    module, name = own_module(fn), fn.__name__
+    if isinstance(fn, FunctionType) and not is_own(fn.__globals__):
         return False        # somebody's wrapper, which took over names
     if module == "flambeau.core._core":
         return name in _NATIVE
@@ -133,7 +134,7 @@ def is_trusted(fn: Any) -> bool:
 
 def goes_back(fn: Any) -> bool:
     """Whether a trusted function runs a backward pass, or looks at gradients."""
-    module = getattr(fn, "__module__", None) or ""
+    module = own_module(fn)
     return module.startswith("flambeau.nn.utils") \
         or (module.startswith("flambeau.autograd") and fn.__name__ == "grad")
 
@@ -146,7 +147,7 @@ def _is_at_home(fn: Any, module: str) -> bool:
 
 def is_trusted_class(cls: type) -> bool:
     """Whether making an instance reads nothing but its arguments."""
-    return cls.__module__.startswith("flambeau.autograd") and cls.__name__ in _MODES \
+    return own_module(cls).startswith("flambeau.autograd") and cls.__name__ in _MODES \
         or cls in (Size, _core.device)
 
 
@@ -226,8 +227,8 @@ def is_module_class(cls: type) -> bool:
 def is_own_module(module: Any) -> bool:
     """Whether a module's class is one of Flambeau's."""
     cls = type(module)
-    home = sys.modules.get(cls.__module__)
-    return cls.__module__.startswith("flambeau.nn.") and getattr(home, cls.__name__, None) is cls
+    home = sys.modules.get(own_module(cls))
+    return own_module(cls).startswith("flambeau.nn.") and getattr(home, cls.__name__, None) is cls
 
 
 def is_own_method(module: Any, name: str) -> bool:
@@ -261,10 +262,10 @@ def steps(obj: Any, name: str) -> bool:
     """Whether a method takes a step that is taken anew at every replay: it is Python that changes
     numbers of its own, and tensors in place."""
     cls = type(obj)
-    if not cls.__module__.startswith("flambeau.optim.") or name in getattr(obj, "__dict__", ()):
+    if not own_module(cls).startswith("flambeau.optim.") or name in getattr(obj, "__dict__", ()):
         return False
     is_optimizer = isinstance(obj, sys.modules["flambeau.optim"].Optimizer)
     if name == "zero_grad":
         return is_optimizer
     return name == "step" and (is_optimizer
-                               or cls.__module__.startswith("flambeau.optim.lr_scheduler"))
+                               or own_module(cls).startswith("flambeau.optim.lr_scheduler"))

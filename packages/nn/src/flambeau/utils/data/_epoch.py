@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 import flambeau
+from flambeau.core.homes import own_module
 from flambeau.random import use_generator
 
 from .sampler import Sampler
@@ -35,7 +36,7 @@ class Streams:
         found = [generator, *(getattr(each, "generator", None) for each in samplers)]
         own = [each for each in found if isinstance(each, flambeau.Generator)]
         self._own = list({id(each): each for each in own}.values())
-        self._foreign = any(type(each).__module__ != Sampler.__module__ for each in samplers)
+        self._foreign = any(own_module(type(each)) != own_module(Sampler) for each in samplers)
 
     def state(self) -> dict[str, Any]:
         """Where all streams are now, in lists and numbers."""

@@ -8,11 +8,19 @@ cdef extern from *:
         return 0;
     }
 
+    /* Name a type that is written in C; false for one that Python has made. */
+    static int fl_type_name(PyTypeObject *type, const char *name) {
+        if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return 0;
+        type->tp_name = name;
+        return 1;
+    }
+
     static void fl_type_open(PyTypeObject *type) {
         type->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
     }
     """
     int fl_type_set(PyTypeObject *, object, object) except -1
+    bint fl_type_name(PyTypeObject *, const char *)
     void fl_type_open(PyTypeObject *)
 
 
@@ -21,10 +29,25 @@ def open_tensor_class():
     fl_type_open(<PyTypeObject *>Tensor)
 
 
+cdef list _shown_names = []     # bytes that types point to
+
+
+def show_in(thing, str module not None):
+    """Let a class or function say that it is of another module; classes written in C as well."""
+    name = f"{module}.{thing.__name__}".encode()
+    if isinstance(thing, type) and fl_type_name(<PyTypeObject *>thing, name):
+        _shown_names.append(name)
+    else:
+        thing.__module__ = module
+
+
 cdef bint _is_programs(str name):
     """Whether a program has put something of its own under a name of Tensor."""
-    module = getattr(Tensor.__dict__.get(name), "__module__", None)
-    return module is not None and not module.startswith("flambeau.")
+    value = Tensor.__dict__.get(name)
+    module = getattr(value, "__module__", None)
+    if module == "torch" and type(value) is not Operator:
+        return False            # a function of ours, as the alias shows it
+    return module is not None and not module.startswith(("flambeau.", "torch."))
 
 
 def install_tensor_methods(dict attributes not None):

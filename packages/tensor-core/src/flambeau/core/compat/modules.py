@@ -36,14 +36,14 @@ class SettingsModule(ModuleType):
     """A module whose variables can be assigned to, and say when that changes nothing."""
 
     def __getattr__(self, name: str) -> Any:
-        state = _STATES[self.__name__.removeprefix("flambeau.")]
+        state = _STATES[self.__name__.partition(".")[2]]
         if name in state:
             return state[name]
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name,
                              obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        home = self.__name__.removeprefix("flambeau.")
+        home = self.__name__.partition(".")[2]
         if name not in _STATES[home]:
             return super().__setattr__(name, value)
         row, = (row for row in _HOMES[home].rows if row.name == name)

@@ -94,4 +94,5 @@ def named(name: str) -> TensorType | None:
     dtype = TYPES.get(name.removesuffix("Tensor"))
     if dtype is None or not name.endswith("Tensor"):
         return None
-    return TensorType(name, (), {"dtype": _core._dtype_named(dtype), "__module__": "flambeau"})
+    return TensorType(name, (), {"dtype": _core._dtype_named(dtype),
+                                 "__module__": _core.shown_package[0]})

@@ -182,7 +182,7 @@ def named_class(name: str) -> type[TypedStorage] | None:
     kind = name.removesuffix("Storage")
     if kind not in _NAMES or kind == name:
         return None
-    fields = {"dtype": _core._dtype_named(TYPES[kind]), "__module__": "flambeau",
+    fields = {"dtype": _core._dtype_named(TYPES[kind]), "__module__": _core.shown_package[0],
               "__doc__": f"Storage of {TYPES[kind]} elements; see ``TypedStorage``."}
     made: Any = _ElementClass
     found: type[TypedStorage] = made(name, (TypedStorage,), fields)

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from flambeau import rooms
 from flambeau.core import _core
+from flambeau.core.homes import own_module
 from flambeau.core.io.errors import fail, shown
 
 _LIBRARY = rooms.PREFIX
@@ -51,7 +52,7 @@ def full_name(thing: Any) -> str:
     """The name under which files know a class or a function."""
     if isinstance(thing, _core.Operator):
         return f"{_LIBRARY}{thing.__name__}"
-    return f"{thing.__module__}.{thing.__qualname__}"
+    return f"{own_module(thing)}.{thing.__qualname__}"
 
 
 def grant(things: list[Any]) -> None:
@@ -170,9 +171,9 @@ def _imported(name: str) -> Any:
     if isinstance(found, _core.Operator):
         return found
     if isinstance(found, type):
-        _check_root(found.__module__ + ".", name)
+        _check_root(own_module(found) + ".", name)
         return found
-    if isinstance(found, FunctionType) and found.__module__.startswith(_LIBRARY):
+    if isinstance(found, FunctionType) and own_module(found).startswith(_LIBRARY):
         return found
     fail(f"the file asks for {name!r}, " + (
         "which cannot be imported here" if found is None else

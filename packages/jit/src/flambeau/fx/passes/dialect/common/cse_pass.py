@@ -6,6 +6,7 @@ from typing import Any
 
 import flambeau
 from flambeau.core import Operator
+from flambeau.core.homes import own_module
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
@@ -70,7 +71,7 @@ class CSEPass(PassBase):
         if node.op != "call_function" or self._is_banned(node.target) or node.is_impure():
             return None
         kind = type(node.target)
-        if not issubclass(kind, Operator) and kind.__module__ != "flambeau.library.operators" \
+        if not issubclass(kind, Operator) and own_module(kind) != "flambeau.library.operators" \
                 and getattr(node.target, "__module__", "") != "_operator":
             return None
 
