@@ -1,9 +1,9 @@
 """Make the table of the modules in which PyTorch defines what Flambeau defines elsewhere.
 
 `python tools/pytorch_homes.py > packages/tensor-core/src/flambeau/as_torch/pytorch_homes.txt`, in
-an environment with both. A line per pair of modules, Flambeau's and PyTorch's without the libraries'
-names, and the classes and functions concerned: `nn.modules.loss.cross nn.modules.loss NLLLoss`; `.`
-stands for `torch` itself. Found by walking public names, so that both are what programs get.
+an environment with both. A line per pair of modules, Flambeau's and PyTorch's without the names
+of the libraries, and the classes and functions concerned: `nn._grouped nn.functional grouped_mm`;
+`.` stands for `torch` itself. Found by walking public names, so that both are what programs get.
 """
 
 from __future__ import annotations
