@@ -255,3 +255,14 @@ def test_bad_weights(saved):
     refused(saved[1], "weights.safetensors")
     rewrite(saved[1], weights=lambda content: b"\xff" * 8 + content)
     refused(saved[1], "weights.safetensors")
+
+
+def test_programs_go_through_open_files():
+    import io
+
+    memory = io.BytesIO()
+    jit.save(jit.trace(lambda x: x * 2, flambeau.ones(2)), memory)
+    memory.seek(0)
+    assert jit.load(memory)(flambeau.full((2,), 3.0)).tolist() == [6.0, 6.0]
+    with pytest.raises(jit.ProgramError, match="load"):
+        jit.load(io.BytesIO(b"no program"))

@@ -223,3 +223,17 @@ def test_names():
         "runtime_validation_disabled",
     }
     assert set(theirs.__all__) - set(ours.__all__) == left_out
+
+
+def test_kept_workers_draw_no_further_seed():
+    flambeau.random.set_algorithm("mt19937")
+    try:
+        orders = []
+        for library in LIBRARIES:
+            generator = library.base.Generator().manual_seed(5)
+            loader = library.data.DataLoader(range(11), 4, shuffle=True, num_workers=1,
+                                             persistent_workers=True, generator=generator)
+            orders.append([[batch.tolist() for batch in loader] for _ in range(3)])
+        assert orders[0] == orders[1]
+    finally:
+        flambeau.random.set_algorithm("philox")

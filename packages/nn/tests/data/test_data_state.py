@@ -181,3 +181,18 @@ def test_batches_without_an_order_cannot_be_resumed():
         take(loader, 1)
     list(loader)
     assert loader.state_dict()["batches"] == 0
+
+
+def test_an_epoch_of_kept_workers_is_taken_up_again():
+    def made():
+        return data.DataLoader(range(20), 2, shuffle=True, num_workers=1, persistent_workers=True,
+                               generator=generator(3))
+
+    loader = made()
+    list(loader)
+    epoch = iter(loader)
+    next(epoch)
+    state = loader.state_dict()
+    again = made()
+    again.load_state_dict(state)
+    assert [each.tolist() for each in again] == [each.tolist() for each in epoch]

@@ -190,7 +190,7 @@ def tensor_text(x) -> str:
         body = "[]" if x.numel() == 0 else _values_text(plain, len(head))
         tail = _suffixes(x, (default.name, "int64", "bool", complex_of(default)))
     text = head + body
-    width = len(text) - text.rfind("\n")
+    width = len(text) - text.rfind("\n") + 1      # as PyTorch counts
     for part in tail:
         new_line = width + len(part) + 2 > _OPTIONS["linewidth"]
         text += (",\n" + " " * len(head) if new_line else ", ") + part

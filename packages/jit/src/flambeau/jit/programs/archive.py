@@ -26,8 +26,8 @@ VERSION = 2     # 1 had no writes into tensors: what was written was a new value
 ENTRIES = ("version.json", "graph.json", "weights.safetensors")
 
 
-def save_program(program: Program, path: str | os.PathLike[str]) -> None:
-    """Write a program: to a temporary file beside the target, flushed, then renamed."""
+def save_program(program: Program, path: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write a program: to an open file, or to a temporary one that is flushed and renamed."""
     graph = encode_graph(program.graph)
     _shorten_locations(graph)
     body = {"graph": graph, "takes": program.takes, "gives": program.gives}
@@ -38,14 +38,17 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> None:
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as archive:
         for name, content in zip(ENTRIES, contents, strict=True):
             archive.writestr(zipfile.ZipInfo(name), content)
-    bridge.replace_file(path, memory.getvalue())
+    if isinstance(path, str | os.PathLike):
+        bridge.replace_file(path, memory.getvalue())
+    else:
+        path.write(memory.getvalue())
 
 
-def load(path: str | os.PathLike[str]) -> Program:
+def load(path: str | os.PathLike[str] | BinaryIO) -> Program:
     """Read a program that ``Program.save`` wrote.
 
     Args:
-        path: the file.
+        path: the file, or one that is open for reading bytes.
 
     Returns:
         The program, with weights of its own.
@@ -65,10 +68,11 @@ def load(path: str | os.PathLike[str]) -> Program:
     try:
         return _load(path)
     except ProgramError as error:
-        raise ProgramError(f"{os.fspath(path)}: {error}") from None
+        where = os.fspath(path) if isinstance(path, str | os.PathLike) else "load()"
+        raise ProgramError(f"{where}: {error}") from None
 
 
-def _load(path: str | os.PathLike[str]) -> Program:
+def _load(path: str | os.PathLike[str] | BinaryIO) -> Program:
     version, body, weights = _read_entries(path)
     _check_version(_from_json(version, "version.json"))
     data = _from_json(body, "graph.json")
@@ -85,7 +89,9 @@ def _load(path: str | os.PathLike[str]) -> Program:
     return Program(graph, data["takes"], data["gives"])
 
 
-def _read_entries(path: str | os.PathLike[str]) -> list[bytes]:
+def _read_entries(path: str | os.PathLike[str] | BinaryIO) -> list[bytes]:
+    if not isinstance(path, str | os.PathLike):
+        return _read_zip(path)
     with open(path, "rb") as file:
         return _read_zip(file)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
@@ -80,14 +80,14 @@ def optimize_for_inference(program: Program, other_methods: Any = None) -> Progr
 
 
 def save(
-    program: Any, f: str | os.PathLike[str], example_inputs: Any = None
+    program: Any, f: str | os.PathLike[str] | BinaryIO, example_inputs: Any = None
 ) -> None:
     """Write a program to a file, which ``load`` reads without the Python that made it.
 
     Args:
         program: what ``trace`` gave, or ``script`` where it was called; with ``example_inputs``
             also a function or module that ``trace`` is to record first.
-        f: where.
+        f: where; a path, or a file that is open for writing bytes.
         example_inputs: see ``trace``.
 
     Raises:

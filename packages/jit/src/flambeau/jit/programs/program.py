@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
@@ -185,11 +185,11 @@ class Program(State):
             lines.append(f"{len(self._others)} more programs were recorded for other arguments")
         return "\n".join([*lines, "", str(self.graph)])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write the program to a file: a zip of JSON and safetensors, never code.
 
         Args:
-            path: where; the file is replaced in one step.
+            path: where; the file is replaced in one step. An open file is written to.
 
         Raises:
             ProgramError: the graph holds an object that exists in this process only.

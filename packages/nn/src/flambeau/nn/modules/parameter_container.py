@@ -24,8 +24,11 @@ class _Holder(Module):
         """
         raise RuntimeError(f"a {type(self).__name__} holds parameters and cannot be called")
 
+    _shows_types = False        # rather than dtypes, as PyTorch does
+
     def _show(self, pairs: Iterable[tuple[Any, Any]]) -> str:
-        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in pairs)
+        types = self._shows_types
+        return "\n".join(f"  ({key}): {_describe(value, types)}" for key, value in pairs)
 
 
 class ParameterList(_Holder):
@@ -113,6 +116,8 @@ class ParameterDict(_Holder):
         >>> list(sides.state_dict())
         ['left', 'right']
     """
+
+    _shows_types = True
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -263,10 +268,11 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if plain else value
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, types: bool) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     device = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     size = "x".join(map(str, value.shape))
-    return f"{kind} containing: [{value.dtype} of size {size}{device}]"
+    what = value.type() if types else value.dtype
+    return f"{kind} containing: [{what} of size {size}{device}]"

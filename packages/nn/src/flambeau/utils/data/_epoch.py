@@ -23,6 +23,13 @@ def draw_seed(generator: Any) -> int:
     return int(flambeau.empty((), dtype=flambeau.int64).random_(generator=generator).item())
 
 
+def next_seed(generator: Any) -> int:
+    """The seed that ``draw_seed`` would give, which stays to be drawn."""
+    ahead = flambeau.Generator()
+    ahead.set_state((generator or flambeau.default_generator).get_state())
+    return draw_seed(ahead)
+
+
 class Streams:
     """The random streams that a loader's order comes from.
 
@@ -109,7 +116,7 @@ def begin(
         skip: How many jobs are done already.
     """
     with streams.at(at) if at is not None else nullcontext():
-        if at is not None:
+        if at is not None and not at.get("kept"):
             draw_seed(generator)  # as when the epoch began for the first time
         jobs = iter(orders())
         for _ in islice(jobs, skip):

@@ -10,7 +10,7 @@ from typing import Any, Generic
 from flambeau import Tensor
 
 from ._checks import check_batches, check_context, check_dataset, check_order, check_workers
-from ._epoch import Streams, begin, draw_seed
+from ._epoch import Streams, begin, draw_seed, next_seed
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
 from ._run import LoadHere, Progress, Run, forever, number_jobs
@@ -153,8 +153,12 @@ class DataLoader(Generic[Sample]):
         streams = self._streams()
         if resume is None:
             self._epoch += 1
-            start = streams.state()
-            seed, skip = draw_seed(self.generator), 0
+            start, skip = streams.state(), 0
+            if self._keeps_workers():   # which need no new seed, so that PyTorch draws none
+                start["kept"] = True
+                seed = next_seed(self.generator)
+            else:
+                seed = draw_seed(self.generator)
         else:
             start, seed, skip = resume["start"], resume["seed"], resume["batches"]
         mode = self._mode()
@@ -364,9 +368,12 @@ class DataLoader(Generic[Sample]):
         size = sum(row.nbytes for row in rows) * (self.batch_size or 1)
         return "thread" if size > _SMALL_BATCH else None
 
+    def _keeps_workers(self) -> bool:
+        return self._pool is not None and bool(self._pool.close.alive)
+
     def _find_pool(self, fetcher: Fetcher, kind: str, count: int, seed: int) -> Any:
         """The workers of the last epoch if they are kept, else new ones."""
-        if self._pool is not None and self._pool.close.alive:
+        if self._keeps_workers():
             return self._pool
         from ._pool import Setup
         from ._processes import ProcessPool
