@@ -14,6 +14,7 @@ from .stubs import AbsentValue
 # Modules executed from PyTorch's own text: the tests' library, and plain Python over public names.
 SOURCES = (
     "torch.testing",
+    "torch.utils.weak",
     "torchgen.utils",
 )
 

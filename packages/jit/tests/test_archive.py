@@ -75,7 +75,9 @@ def test_another_process(saved, tmp_path):
 
 
 def test_special_numbers(tmp_path):
-    fn = lambda x: (x * float("inf"), x + -0.0, x * 1e-45, x + True, x.clamp(max=float("nan")))  # noqa: E731
+    def fn(x):
+        return x * float("inf"), x + -0.0, x * 1e-45, x + True, x.clamp(max=float("nan"))
+
     program = jit.trace(fn, X)
     program.save(tmp_path / "p")
     loaded = jit.load(tmp_path / "p")

@@ -58,7 +58,7 @@ def test_absent_names_say_so_in_every_form():
         print(torch.ao.quantization.observer is observer is
               importlib.import_module("torch.ao.quantization.observer"))
         for use in (lambda: observer.MinMaxObserver(),
-                    lambda: getattr(torch.ao.quantization, "quantize_dynamic")(1),
+                    lambda: getattr(torch.ao.quantization, "prepare_qat")(1),
                     lambda: list(default_qconfig)):
             try:
                 use()

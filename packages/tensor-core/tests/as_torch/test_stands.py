@@ -269,3 +269,70 @@ def test_names_of_types_that_are_not_made():
         print(str(torch.complex32), torch.torch is torch, torch.legacy_contiguous_format)
         print(torch.ones(2).new_ones(size=(1, 2)).tolist())
     """) == ["torch.complex32 True torch.contiguous_format", "[[1.0, 1.0]]"]
+
+
+def test_references_to_tensors_are_weak_and_by_identity():
+    assert lines("""
+        import gc, torch
+        from torch.utils.weak import TensorWeakRef, WeakIdKeyDictionary, WeakTensorKeyDictionary
+        x, y = torch.ones(2), torch.ones(2)
+        known = WeakTensorKeyDictionary({x: "x"})
+        known[y] = "y"
+        print(known[x], known[y], len(known), torch.ones(2) in known, 3 in known)
+        other, ref = known.copy(), TensorWeakRef(y)
+        print(ref() is y, [key is x for key in other], len(known.keyrefs()))
+        del known[x], y
+        _ = gc.collect()
+        print(len(known), len(other), ref(), list(known.items()))
+    """) == ["x y 2 False False", "True [True, False] 2", "0 1 None []"]
+
+
+def test_options_of_printing():
+    assert lines("""
+        import torch
+        from torch._tensor_str import PRINT_OPTS, _str, printoptions
+        with printoptions(precision=2):
+            print(PRINT_OPTS.precision, _str(torch.tensor([1 / 3])))
+        print(PRINT_OPTS.precision, torch.tensor([1 / 3]))
+    """) == ["2 tensor([0.33])", "4 tensor([0.3333])"]
+
+
+def test_numbers_of_devices():
+    assert lines("""
+        import torch
+        from torch._utils import _get_device_index as index
+        print(index(torch.device("cuda:1")), index(3), index("cpu", allow_cpu=True))
+        for wrong in ("cpu", None):
+            try:
+                index(wrong)
+            except ValueError as error:
+                print(error)
+    """) == ["1 3 -1", "Expected a non cpu device, but got: cpu",
+             "Expected a device with a specified index or an integer, but got: None"]
+
+
+def test_named_outputs_count_their_fields():
+    assert lines("""
+        import torch
+        print(torch.max(torch.ones(1, 1), 0).n_fields, torch.return_types.sort.n_fields)
+    """) == ["2 2"]
+
+
+def test_networks_are_quantized_without_data():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch import nn
+        from torch.ao.quantization import quantize_dynamic
+        model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 2)))
+        kinds = lambda network: [type(each).__name__ for each in network.modules()][1:]
+        print(*kinds(quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)))
+        print(*kinds(torch.quantization.quantize_dynamic(model, {"1"}, dtype=torch.qint8)))
+        x = torch.arange(4.0)
+        print(torch.allclose(quantize_dynamic(model)(x), model(x), atol=0.1))
+        try:
+            quantize_dynamic(model, dtype=torch.float16)
+        except NotImplementedError as error:
+            print("model.half()" in str(error))
+    """) == ["QuantizedLinear Sequential QuantizedLinear", "Linear Sequential QuantizedLinear",
+             "True", "True"]

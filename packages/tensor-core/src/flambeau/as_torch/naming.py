@@ -119,13 +119,14 @@ def start() -> None:
             show(module)
     for outputs in NamedOutputs.__subclasses__():
         _show_one(outputs)
-    sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Finder())
 
 
 def _show_package() -> None:
     import flambeau
 
-    spec = ModuleSpec("torch", flambeau.__loader__, origin=flambeau.__file__, is_package=True)
+    loader: Any = flambeau.__loader__
+    spec = ModuleSpec("torch", loader, origin=flambeau.__file__, is_package=True)
     spec.submodule_search_locations = flambeau.__path__
     spec.has_location = True
     vars(flambeau).update(__name__="torch", __package__="torch", __spec__=spec)

@@ -27,7 +27,7 @@ def answer(module: str, name: str) -> Any:
         module: A dotted name without ``torch``, empty for ``torch`` itself.
         name: The name in it.
     """
-    if (module, name) == ("", "torch"):     # PyTorch's own modules import it
+    if name == "torch":                     # PyTorch's own modules import it
         import flambeau
 
         return flambeau

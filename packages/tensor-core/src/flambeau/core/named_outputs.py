@@ -50,5 +50,6 @@ def named_outputs(name: str, fields: tuple[str, ...]) -> type[NamedOutputs]:
     body = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     return type(name, (NamedOutputs,), {
         **body, "__slots__": (), "_fields": fields, "__match_args__": fields,
+        "n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0,
         "__module__": f"{_core.shown_package[0]}.return_types",
         "__doc__": f"The outputs of {name}: {', '.join(fields)}."})

@@ -74,6 +74,13 @@ HOMES = {
         "nn.modules.module._IncompatibleKeys", "nn.modules.transformer._get_activation_fn",
         "utils.checkpoint.get_device_states", "utils.checkpoint.set_device_states"), "contexts"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
+    **dict.fromkeys(("_utils._get_device_index", "cuda._utils._get_device_index"), "devices"),
+    **{f"utils.weak.{name}": "weak_references" for name in (
+        "TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary")},
+    **{f"_tensor_str.{name}": "printing" for name in (
+        "PRINT_OPTS", "_str", "get_printoptions", "printoptions", "set_printoptions")},
+    **{f"{module}.quantize_dynamic": "quantizing" for module in (
+        "ao.quantization", "ao.quantization.quantize", "quantization", "quantization.quantize")},
 }
 
 #: The beginning of a name of `torch` itself -> module that makes what begins so.

@@ -5,7 +5,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import MethodDescriptorType, ModuleType
 from typing import Any
 
 from flambeau import rooms
@@ -65,6 +65,9 @@ def _parameters(function: Any) -> inspect.Signature:
         return inspect.signature(function)
     except (TypeError, ValueError):
         kinds = inspect.Parameter
+        if isinstance(function, MethodDescriptorType) and function.__name__.startswith("__"):
+            return inspect.Signature([kinds("self", kinds.POSITIONAL_ONLY),
+                                      kinds("other", kinds.POSITIONAL_ONLY)])
         return inspect.Signature([kinds("self", kinds.POSITIONAL_ONLY),
                                   kinds("args", kinds.VAR_POSITIONAL),
                                   kinds("kwargs", kinds.VAR_KEYWORD)])
