@@ -10,7 +10,7 @@ from flambeau.core import Tensor
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
 
-class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
+class WeakIdRef(weakref.ref):
     """A weak reference that is equal to another one of the same object, whatever that compares."""
 
     __slots__ = ("_id",)
