@@ -150,6 +150,16 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"], requires=["build"])
+def cross(session: nox.Session) -> None:
+    """Machine code ahead of time for aarch64, in an emulator."""
+    needed = {"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "qemu-aarch64": "qemu-user"}
+    if absent := [package for program, package in needed.items() if not shutil.which(program)]:
+        session.skip(f"apt-get install {' '.join(absent)}")
+    install_all(session, "integration")
+    steps.run_pytest(session, ROOT / "integration-tests" / "export" / "test_aot.py", "cross")
+
+
+@nox.session(tags=["nightly"], requires=["build"])
 def devices(session: nox.Session) -> None:
     """All operator tests on the simulated GPU, and kernels read in machine code."""
     cuda = BY_NAME["cuda-backend"]

@@ -13,6 +13,7 @@ from flambeau import jit
 
 NUMBER = itertools.count()
 GCC = shutil.which("gcc")
+HALVES = (flambeau.float16, flambeau.bfloat16)
 needs_gcc = pytest.mark.skipif(GCC is None, reason="needs gcc")
 
 MAIN = """
@@ -76,6 +77,34 @@ def assert_same_bits(fn, inputs, folder, **options):
         both_nan = np.isnan(a) & np.isnan(b)
         np.testing.assert_array_equal(np.where(both_nan, 0, a.view(np.int32)),
                                       np.where(both_nan, 0, b.view(np.int32)))
+    return built
+
+
+def assert_close(fn, inputs, folder, tolerance):
+    """What runs alone gives the numbers of the program in Python, of any dtype.
+
+    ``tolerance``, in parts of the greatest number, where sums have another order; 0: equal bits.
+    """
+    program = traced(fn, inputs)
+    want = program(*inputs)
+    want = want if isinstance(want, tuple | list) else (want,)
+    want = [np.array(each.detach().float().numpy() if each.dtype in HALVES else
+                     each.detach().numpy()) for each in want]
+    built = Built(program, folder)
+    arena = np.full(built.made.arena_bytes, 0xFF, np.uint8)
+    outputs = program(*inputs)
+    outputs = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    found = [flambeau.full_like(each.detach(), 1).contiguous() for each in outputs]
+    pointers = [ctypes.c_void_p(each.data_ptr()) for each in (*inputs, *found)]
+    status = built.function(*pointers, ctypes.c_void_p(arena.ctypes.data))
+    assert status == 0
+    for a, b in zip(found, want, strict=True):
+        a = a.float().numpy() if a.dtype in HALVES else a.numpy()
+        if tolerance == 0:
+            np.testing.assert_array_equal(a, b)
+        else:
+            scale = np.abs(b[np.isfinite(b)]).max(initial=1)
+            np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
     return built
 
 

@@ -164,6 +164,16 @@ def empty_on(shape: Sequence[int], dtype: str, device: str,
     return _core.call("empty_strided", [what[0], list(strides), *what[1:]])
 
 
+def zeros(shape: Sequence[int], dtype: str) -> Tensor:
+    """Zeros on the CPU."""
+    return flambeau.zeros(list(shape), dtype=dtype_named(dtype), device="cpu")
+
+
+def arange(count: int) -> Tensor:
+    """0, 1, ... on the CPU."""
+    return flambeau.arange(count, device="cpu")
+
+
 def infer(op: str, args: Sequence[Any]) -> Any:
     """Shape, dtype, device and layout of each result, without computing."""
     return _core.infer(op, args)

@@ -2,6 +2,7 @@
 
 ``entry``      ``jit.aot``: checks, and the files that are written
 ``fixed``      a program's graph with a number for every size
+``expand``     operators without machine code, in terms of others; ``rewritten``: cases of some
 ``unit``       the steps of a program: functions of machine code and where their operands lie
 ``lowering``   which function computes each operator
 ``views``      operators that only look at memory in another way
@@ -14,6 +15,8 @@
 ``conv``       convolutions; ``pooling``: windows
 ``attention``  scores, softmax and values of each head
 ``lookup``     rows of a table
+``moves``      joined tensors, and elements chosen by index
+``searches``   where the greatest element is; all, any, counts
 ``memory``     where each buffer lies in the arena
 ``emit``       the object file
 ``header``     the C header

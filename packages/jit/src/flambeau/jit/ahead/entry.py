@@ -11,9 +11,10 @@ from pathlib import Path
 
 from flambeau.jit import bridge
 from flambeau.jit.ahead.emit import Target, object_file, target_of
+from flambeau.jit.ahead.expand import expanded
 from flambeau.jit.ahead.fixed import fixed, shape_of
 from flambeau.jit.ahead.header import header
-from flambeau.jit.ahead.lowering import lower
+from flambeau.jit.ahead.lowering import is_known, lower
 from flambeau.jit.ahead.memory import plan
 from flambeau.jit.ahead.scope import Scope
 from flambeau.jit.ahead.unit import ALIGNMENT, Buffer, Place, Unit
@@ -68,12 +69,13 @@ def aot(
     """Write a program as an object file with a C header: no runtime, nothing allocated.
 
     The header declares ``NAME_init`` and ``NAME_run(inputs, outputs, arena)``, and has shapes,
-    dtypes and the size of the arena as constants. Results have the bits of the program in Python
-    on the same instructions. Link with ``-lm``.
+    dtypes and the size of the arena as constants. Results have the bits of ``freeze(program)`` in
+    Python on the same instructions; recurrent layers, average pooling and others that are compiled
+    as what they consist of differ by rounding. Link with ``-lm``.
 
     Args:
-        program: what ``trace`` or ``load`` gave, of a module in eval mode, float32 but for indices
-            and masks.
+        program: what ``trace`` or ``load`` gave, of a module in eval mode, of float32, float16 or
+            bfloat16 but for indices and masks.
         path: the object file, ``model.o``; the header lies beside it, ``model.h``.
         target: ``x86-64-v3`` (AVX2), ``x86-64-v4`` (AVX-512), ``aarch64``, ``wasm32`` (with
             128-bit vectors), or ``native``.
@@ -132,7 +134,7 @@ def _name(name: str | None, file: Path) -> str:
 def _graph(program: Program, sizes: Mapping[str, int]) -> Graph:
     """What is compiled: sizes fixed, weights constant."""
     frozen = freeze(program)
-    graph = fixed(frozen.graph, sizes)
+    graph = expanded(fixed(frozen.graph, sizes), is_known)
     for kind, values in (("input", graph.inputs), ("output", graph.outputs)):
         for k, value in enumerate(values):
             if value.dtype.startswith("complex"):

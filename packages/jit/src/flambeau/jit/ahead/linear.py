@@ -101,7 +101,7 @@ def attention(scope: Scope, node: Node) -> None:
     rest = dict(zip(("causal", "scale"), node.args[4:], strict=False))
     _check_types(node, mask)
     if rest.get("causal"):
-        raise NotThisError("causal attention is not written yet; give a mask of bools")
+        raise NotThisError("it is causal and has a mask; give one mask of bools for both")
     if scope.is_used(node.outputs[1]):
         raise NotThisError("its second result, the logarithm of sums, is used")
     if key.shape[-2] > MOST_KEYS:

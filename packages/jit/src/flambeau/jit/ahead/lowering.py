@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from flambeau.jit.ahead import linear, windows
+from flambeau.jit import bridge
+from flambeau.jit.ahead import linear, moves, searches, windows
 from flambeau.jit.ahead.channels import batch_norm
 from flambeau.jit.ahead.columns import OPS, columns_text
+from flambeau.jit.ahead.expand import created
 from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.lookup import lookup_text
 from flambeau.jit.ahead.pointwise import add_region, region_of
 from flambeau.jit.ahead.rows import WIDTH, Formula, RowOperand, rows_of
 from flambeau.jit.ahead.scope import NotThisError, Scope
 from flambeau.jit.ahead.unit import Place
-from flambeau.jit.ahead.views import VIEWS
+from flambeau.jit.ahead.views import VIEWS, expanded_to, permuted
 from flambeau.jit.errors import ProgramError
+from flambeau.jit.inference import infer_values
 from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.literals import DType
+from flambeau.jit.opset import is_random
 from flambeau.jit.region import can_copy, can_lower
 from flambeau.jit.rowcode import formulas
 from flambeau.jit.rowcode.formulas import MOST_ELEMENTS
@@ -42,8 +47,18 @@ def lower(scope: Scope, graph: Graph) -> None:
                 "which has every operator, or write the step in terms of others") from None
 
 
+def is_known(node: Node) -> bool:
+    """Whether an operator has machine code of its own, for some dtypes at least."""
+    return (node.body is not None or node.op in VIEWS or node.op in _TABLE or not node.inputs
+            or can_lower(node) or can_copy(node))
+
+
 def _lower_node(scope: Scope, node: Node) -> None:
-    if node.body is not None:
+    if node.into:
+        _write(scope, node)
+    elif not node.inputs:
+        _create(scope, node)
+    elif node.body is not None:
         region(scope, node, node.body)
     elif node.op in VIEWS:
         _view(scope, node)
@@ -53,6 +68,36 @@ def _lower_node(scope: Scope, node: Node) -> None:
         region(scope, node, region_of(node))
     else:
         raise NotThisError("it is none of the operators that are compiled")
+
+
+def _create(scope: Scope, node: Node) -> None:
+    """What is made of numbers alone lies with the weights; a copy is what may be written to."""
+    if is_random(node.op):
+        raise NotThisError("it draws random numbers")
+    for value, tensor in zip(node.outputs, created(node), strict=True):
+        constant = scope.unit.constant(bridge.bytes_of(tensor), value.dtype, shape_of(value))
+        if scope.has_writes or value in scope.places:
+            scope.copy_to(constant, scope.new(value))
+        else:
+            scope.places[value] = constant
+
+
+def _write(scope: Scope, node: Node) -> None:
+    """Results that are copied to where the program writes."""
+    if node.op == "copy":
+        target, source = node.into[0], node.args[1]
+        node = Node("cast", (source, DType(target.dtype)), node.outputs, None, node.where,
+                    node.into)
+    made = infer_values(node.op, node.args)
+    _lower_node(scope, replace(node, outputs=tuple(made), into=()))
+    for found, value, target in zip(made, node.outputs, node.into, strict=True):
+        to = scope.place(target)
+        if to.buffer.kind not in ("arena", "output"):
+            raise NotThisError("it writes to weights or inputs")
+        if found.dtype != value.dtype:
+            raise NotThisError(f"it writes {found.dtype} into {value.dtype}")
+        scope.copy_to(expanded_to(scope.place(found), to.shape), to)
+        scope.places[value] = to
 
 
 def region(scope: Scope, node: Node, body: Graph) -> None:
@@ -106,6 +151,9 @@ def _dims(node: Node, ndim: int) -> list[int]:
 def _reduction(scope: Scope, node: Node) -> None:
     """Reductions of neighbouring dimensions, and functions over the last ones."""
     value, result = node.args[0], node.outputs[0]
+    if node.op == "sum" and value.dtype in searches.COUNTED:
+        searches.count(scope, node)
+        return
     if value.dtype != "float32" or result.dtype != "float32":
         raise NotThisError("only float32 is reduced")
     dims, shape = _dims(node, len(value.shape)), value.shape
@@ -121,7 +169,18 @@ def _reduction(scope: Scope, node: Node) -> None:
         scope.unit.add(columns_text(node.op, (outer, count, inner), scope.unit.machine), source,
                        to)
     else:
-        raise NotThisError("it runs along another dimension than the last one")
+        _along(scope, node, first)
+
+
+def _along(scope: Scope, node: Node, dim: int) -> None:
+    """A function over rows that lie along another dimension than the last one."""
+    source, to = scope.place(node.args[0]), scope.new(node.outputs[0])
+    order = [d for d in range(len(source.shape)) if d != dim] + [dim]
+    turned = scope.copy(permuted(source, order))
+    made = scope.unit.temporary(to.dtype, turned.shape)
+    elements = turned.shape[-1]
+    _of_rows(scope, node.op, turned, made, (made.numel // elements, elements))
+    scope.copy_to(made, permuted(to, order))
 
 
 def _of_rows(scope: Scope, op: str, source: Place, to: Place, sizes: tuple[int, int]) -> None:
@@ -185,6 +244,9 @@ _TABLE: dict[str, Callable[[Scope, Node], None]] = {
     **dict.fromkeys(_ROWS, _reduction),
     "native_layer_norm": _layer_norm, "native_batch_norm": batch_norm, "embedding_lookup": _lookup,
     "linear": linear.linear, "matmul": linear.matmul, "attention": linear.attention,
-    "conv2d": windows.convolve,
+    "conv2d": windows.convolve, "cat": moves.cat, "index": moves.index, "gather": moves.gather,
+    "index_select": moves.index_select,
+    **dict.fromkeys(("argmax", "argmin", "max.dim", "min.dim"), searches.search),
+    **dict.fromkeys(("any", "all"), searches.count),
     "max_pool2d_compact_indices": windows.max_pool, "max_pool2d_values": windows.max_pool,
 }

@@ -28,6 +28,7 @@ class Scope:
         self.view_results = {value for node in graph.nodes if node.op in VIEWS
                              for value in node.outputs}
         self.used = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
+        self.has_writes = any(node.into for node in graph.nodes)
         self.number = 0
         self._last = _last_uses(graph)
         self._reused: dict[object, int] = {}
@@ -90,10 +91,11 @@ def as_type(place: Place, dtype: str) -> Place:
 
 
 def _last_uses(graph: Graph) -> dict[Value, int]:
-    """For each value the last node that reads it or a view of it."""
+    """For each value the last node that reads its memory, by way of views and writes too."""
     last: dict[Value, int] = dict.fromkeys(graph.outputs, len(graph.nodes))
     for number, node in reversed(list(enumerate(graph.nodes))):
         for value in node.inputs:
-            later = [last.get(each, number) for each in node.outputs] if node.op in VIEWS else []
+            is_same = node.op in VIEWS or value in node.into
+            later = [last.get(each, number) for each in node.outputs] if is_same else []
             last[value] = max([last.get(value, number), number, *later])
     return last

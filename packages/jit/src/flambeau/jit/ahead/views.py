@@ -37,10 +37,11 @@ def _reshaped(place: Place, shape: Sequence[int]) -> Place | None:
 def _transpose(place: Place, a: int, b: int) -> Place:
     order = list(range(len(place.shape)))
     order[a], order[b] = order[b], order[a]
-    return _permute(place, order)
+    return permuted(place, order)
 
 
-def _permute(place: Place, order: Sequence[int]) -> Place:
+def permuted(place: Place, order: Sequence[int]) -> Place:
+    """Dimensions in another order."""
     return place.view([place.shape[d] for d in order], [place.strides[d] for d in order])
 
 
@@ -59,7 +60,8 @@ def _select(place: Place, dim: int, index: int) -> Place:
                       index * place.strides[dim])
 
 
-def _expand(place: Place, shape: Sequence[int]) -> Place:
+def expanded_to(place: Place, shape: Sequence[int]) -> Place:
+    """The same memory for each index of more dimensions."""
     pad = len(shape) - len(place.shape)
     strides = [0] * pad + [s if n != 1 else 0
                            for n, s in zip(place.shape, place.strides, strict=True)]
@@ -82,9 +84,10 @@ VIEWS: dict[str, Callable[[Place, tuple[int, ...], tuple[Any, ...]], Place | Non
     "flatten": lambda place, shape, args: _reshaped(place, shape),
     "alias": lambda place, shape, args: place,
     "transpose": lambda place, shape, args: _transpose(place, *args[:2]),
-    "permute": lambda place, shape, args: _permute(place, args[0]),
+    "t": lambda place, shape, args: permuted(place, list(range(len(shape)))[::-1]),
+    "permute": lambda place, shape, args: permuted(place, args[0]),
     "narrow": lambda place, shape, args: _narrow(place, *args[:3]),
     "slice": lambda place, shape, args: _slice(place, shape, args[0], args[1], args[3]),
     "select": lambda place, shape, args: _select(place, *args[:2]),
-    "expand": lambda place, shape, args: _expand(place, shape),
+    "expand": lambda place, shape, args: expanded_to(place, shape),
 }

@@ -1,0 +1,141 @@
+"""Operators of networks in eval mode as machine code: moves bit for bit, sums within rounding."""
+
+import numpy as np
+import pytest
+from machine_code import Built, assert_close, needs_gcc, traced
+
+import flambeau
+from flambeau import jit, nn
+
+F = nn.functional
+pytestmark = needs_gcc
+#: Sums of decompositions have another order than those of kernels.
+ROUNDING = 2e-6
+
+
+def randn(*shape):
+    return flambeau.randn(*shape)
+
+
+LAYERS = {
+    "Conv3d": (nn.Conv3d(2, 4, 2, padding=1), (1, 2, 5, 4, 3)),
+    "ConvTranspose1d": (nn.ConvTranspose1d(3, 4, 3, 2), (2, 3, 9)),
+    "ConvTranspose2d": (nn.ConvTranspose2d(4, 6, 3, 2, 1, groups=2), (2, 4, 5, 4)),
+    "ConvTranspose3d": (nn.ConvTranspose3d(2, 3, 2), (1, 2, 3, 3, 2)),
+    "AvgPool1d": (nn.AvgPool1d(2), (2, 3, 8)),
+    "AvgPool2d": (nn.AvgPool2d(3, 2, 1), (2, 3, 9, 8)),
+    "AvgPool2d without padding": (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 3, 9, 8)),
+    "AvgPool3d": (nn.AvgPool3d(2), (1, 2, 4, 4, 6)),
+    "MaxPool1d": (nn.MaxPool1d(2), (2, 3, 8)),
+    "MaxPool3d": (nn.MaxPool3d(2), (1, 2, 4, 6, 4)),
+    "LPPool2d": (nn.LPPool2d(2, 2), (1, 2, 4, 6)),
+    "AdaptiveAvgPool2d": (nn.AdaptiveAvgPool2d((3, 2)), (2, 3, 7, 5)),
+    "AdaptiveMaxPool2d": (nn.AdaptiveMaxPool2d((2, 3)), (2, 3, 7, 5)),
+    "GroupNorm": (nn.GroupNorm(2, 4), (2, 4, 5, 3)),
+    "InstanceNorm2d": (nn.InstanceNorm2d(3, affine=True), (2, 3, 5, 4)),
+    "LSTM": (nn.LSTM(4, 8, batch_first=True), (2, 5, 4)),
+    "LSTM both ways": (nn.LSTM(4, 8, 2, bidirectional=True), (5, 2, 4)),
+    "LSTM projected": (nn.LSTM(4, 8, proj_size=3), (5, 2, 4)),
+    "GRU": (nn.GRU(4, 8, num_layers=2), (5, 1, 4)),
+    "RNN": (nn.RNN(4, 8, nonlinearity="relu"), (5, 2, 4)),
+    "LSTMCell": (nn.LSTMCell(4, 8), (2, 4)),
+    "GRUCell": (nn.GRUCell(4, 8), (2, 4)),
+    "Unfold": (nn.Unfold(2, padding=1), (1, 2, 4, 3)),
+    "Fold": (nn.Fold((4, 4), 2), (1, 8, 9)),
+    "Softmin": (nn.Sequential(nn.Linear(4, 4), nn.Softmin(0)), (3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name, tmp_path):
+    layer, shape = LAYERS[name]
+    layer.eval()
+    assert_close(lambda x: _flat(layer(x)), [randn(*shape)], tmp_path, ROUNDING)
+
+
+def _flat(results):
+    if isinstance(results, tuple):
+        return tuple(each for result in results
+                     for each in (_flat(result) if isinstance(result, tuple) else (result,)))
+    return results
+
+
+MOVES = {
+    "cat": lambda a: flambeau.cat([a, a[:, :1] * 2, a], 1),
+    "cat of bools": lambda a: flambeau.cat([a > 0, a < 1], 0),
+    "stack": lambda a: flambeau.stack([a, a.transpose(0, 1).reshape(a.shape)], 1),
+    "gather": lambda a: a.gather(1, flambeau.tensor([[7, 0], [1, 1], [2, 3], [0, 0]])),
+    "index_select": lambda a: a.index_select(1, flambeau.tensor([1, 0, 7])),
+    "index": lambda a: (a[:, flambeau.tensor([[1, -1], [0, -8]])], a[flambeau.tensor([3, -4])]),
+    "flip": lambda a: a.flip(1, 0), "roll": lambda a: a.roll(3, 1),
+    "tril": lambda a: (a.tril(), a.triu(1)),
+    "repeat": lambda a: (a.repeat(2, 1), a.repeat_interleave(2, 1)),
+    "pad": lambda a: (F.pad(a, (1, 2), value=3.0), F.pad(a, (-1, 2, 1, -2))),
+    "reflect": lambda a: F.pad(a[None], (2, 3), mode="reflect"),
+    "replicate": lambda a: F.pad(a[None], (2, 3), mode="replicate"),
+    "circular": lambda a: F.pad(a[None], (2, 3), mode="circular"),
+    "argmax": lambda a: (a.argmax(-1), a.argmax(0), a.argmax(), a.argmin(1, keepdim=True)),
+    "max": lambda a: (*a.max(1), *a.min(0)),
+    "tests": lambda a: ((a > 0).any(1), (a > -1).all(0), (a > 9).any(), (a > -9).all()),
+    "counts": lambda a: ((a > 0).sum(1), (a > 0).long().sum(), (a * 9).int().sum(0)),
+    "one_hot": lambda a: F.one_hot(a.argmax(1), 8),
+    "matrix": lambda a: a.t() * 2, "ones": lambda a: flambeau.ones(3) + a[:, :3],
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_and_searches_to_the_bit(name, tmp_path):
+    assert_close(MOVES[name], [randn(4, 8)], tmp_path, 0)
+
+
+def test_searches_with_nan_and_equal_elements(tmp_path):
+    x = flambeau.tensor([[1.0, 3.0, 3.0], [1.0, float("nan"), 2.0], [float("-inf")] * 3,
+                         [float("nan"), 1.0, float("nan")]])
+    assert_close(lambda a: (*a.max(1), *a.min(1), a.argmax(0)), [x], tmp_path, 0)
+
+
+SUMS = {
+    "var": lambda a: (a.var(1), a.std(0), a.var((0, 1), correction=0, keepdim=True)),
+    "logsumexp": lambda a: (a.logsumexp(1), a.logsumexp(0)),
+    "norm": lambda a: (a.norm(dim=1), F.normalize(a)),
+    "softmax": lambda a: (a.softmax(0), a.view(2, 2, 8).log_softmax(1)),
+    "gaps": lambda a: (a.view(2, 2, 8).mean((0, 2)), a.view(2, 2, 8).amax((0, 2), keepdim=True)),
+    "vectors": lambda a: (a @ a[0], a[0] @ a.T, a[1] @ a[0]),
+    "addmm": lambda a: (flambeau.addmm(a[0, :4], a, a.T), flambeau.einsum("ij,kj->ik", a, a)),
+    "causal": lambda a: F.scaled_dot_product_attention(a[None], a[None] * 2, a[None],
+                                                       is_causal=True),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_within_rounding(name, tmp_path):
+    assert_close(SUMS[name], [randn(4, 8)], tmp_path, ROUNDING)
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float16, flambeau.bfloat16], ids=str)
+def test_weights_in_half_precision(dtype, tmp_path):
+    """Stored in half precision, multiplied in float32, rounded at the end."""
+    model = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 8)).to(dtype).eval()
+    step = 2.0 ** (-9 if dtype == flambeau.float16 else -7)
+    built = assert_close(model, [randn(3, 16).to(dtype)], tmp_path, step)
+    assert built.made.weight_bytes < 2 * (16 * 24 + 24 * 8 + 32) + 6 * 64
+    conv = nn.Conv2d(3, 4, 3).to(dtype).eval()
+    assert_close(conv, [randn(1, 3, 6, 6).to(dtype)], tmp_path, step)
+
+
+def test_an_index_outside_is_told(tmp_path):
+    x, which = randn(4, 8), flambeau.tensor([1, 2])
+    for number, fn in enumerate((lambda a, k: a[:, k], lambda a, k: a.index_select(1, k),
+                                 lambda a, k: a.gather(1, k[None]))):
+        built = Built(traced(fn, [x, which]), tmp_path)
+        shape = (1, 2) if number == 2 else (4, 2)
+        assert built([x.numpy(), which.numpy()], [shape])[0] == 0
+        assert built([x.numpy(), np.array([0, 8])], [shape])[0] == 1
+        is_counted_from_the_end = number == 0
+        status = built([x.numpy(), np.array([0, -8])], [shape])[0]
+        assert status == (0 if is_counted_from_the_end else 1)
+
+
+def test_random_numbers_are_refused(tmp_path):
+    with pytest.raises(jit.ProgramError, match="random"):
+        jit.aot(traced(lambda a: a + flambeau.rand(4, 8), [randn(4, 8)]), tmp_path / "none.o")
