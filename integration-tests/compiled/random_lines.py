@@ -55,6 +55,16 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "N = flambeau.cat([w.leaf * 2, A + w.leaf], -1)",
         "N = flambeau.hstack([A * 2, A.relu()]).T",
         "N = flambeau.cat([(A @ B.T).relu(), A + 1], -1)")),
+    "classes": (2, (
+        "N = F.cross_entropy(w.leaf * 2 + A, w.labels)",
+        "N = F.nll_loss((A + 1).log_softmax(-1), w.labels, reduction='sum')",
+        "M = (A * B).log_softmax(-1)\nN = F.nll_loss(M, w.labels)\nM.exp_()",
+        "N = flambeau.autograd.grad(F.cross_entropy(w.leaf * 2, w.labels), w.leaf)[0]",
+        "N = flambeau.autograd.grad(F.cross_entropy(w.leaf, w.labels, ignore_index=1), w.leaf)[0]",
+        "N = F.cross_entropy(w.leaf * A, w.labels)\nN.backward()\nw.leaf.grad.mul_(2)",
+        "N = F.embedding(w.labels, A) * 2", "A.copy_(F.embedding(w.i[:1], A).exp())",
+        "N = (F.embedding(w.i, w.leaf) + 1).softmax(-1)\nN.sum().backward()",
+        "N = F.cross_entropy((w.leaf + 1).exp(), w.labels, A[0], reduction='none')")),
     "product": (1, ("N = A @ B.T", "N = A @ B", "N = F.linear(A, B)", "N = flambeau.outer(A, B)")),
     "epilogue": (3, (
         "N = (A @ B.T).relu()", "N = F.gelu(F.linear(A, B)) + (A @ B.T)", "A.add_(A @ (B.T @ B))",

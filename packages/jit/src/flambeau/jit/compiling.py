@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from flambeau.core._core import (
     DeferredCall,
     EagerCall,
+    call_directly,
     configure_deferral,
     configure_updates,
     hear_reads,
@@ -265,6 +266,9 @@ class Compiled(_Wrapper, DeferredCall):
     def guarded(self, run: Callable[[], Any]) -> Any:
         """Run something that calls the function, under what this promises of calls."""
         return run()
+
+
+call_directly(Compiled)
 
 
 class CompiledWithin(Compiled):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.jit.deferral.emit import add_group
+from flambeau.jit.deferral.emit import SMALL_TIMES, add_group, is_small
 from flambeau.jit.deferral.groups import Group, gather
 from flambeau.jit.deferral.pieces import calls_of
 from flambeau.jit.deferral.plan import Plan
@@ -43,6 +43,8 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     for group, after in reversed(planned):
         add_group(plan, group, after, apart)
     plan.alone = tuple(sorted(plan.alone))
+    plan.doubtful |= all(is_small(group, SMALL_TIMES) and not group.items[0].device
+                         for group, _ in planned)
     return plan
 
 

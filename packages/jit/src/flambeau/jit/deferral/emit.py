@@ -17,6 +17,8 @@ from flambeau.jit.deferral.plan import Plan
 #: Instructions of a formula that memory keeps waiting: code made for it alone is no faster than the
 #: core's kernel.
 MOST_CHEAP = 24
+#: Calls over fewer times the elements that wait at least gain little, which noting them may cost.
+SMALL_TIMES = 8
 
 
 def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -> None:
@@ -35,7 +37,7 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
     stored = _stored(group, needed)
     if not apart and isinstance(group, ProductGroup) and _add_product(plan, group, stored, needed):
         return
-    in_rows = group.rows and len(group.items) > 1 and not (apart and _is_small(group))
+    in_rows = group.rows and len(group.items) > 1 and not (apart and is_small(group))
     if in_rows and (add_fused(plan, group, needed) or add_rows(plan, group, stored, needed)):
         return
     for item, pieces in zip(group.items, stored, strict=True):
@@ -57,8 +59,10 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
 
 
-def _is_small(group: Group) -> bool:
-    return all(math.prod(piece.shape) < least_waiting() for piece in (*group.reads, *group.writes))
+def is_small(group: Group, times: int = 1) -> bool:
+    """Whether no piece has so many times the elements that wait at least."""
+    most = times * least_waiting()
+    return all(math.prod(piece.shape) < most for piece in (*group.reads, *group.writes))
 
 
 def _add_product(plan: Plan, group: ProductGroup, stored: list[list[Piece]],

@@ -57,7 +57,8 @@ def _code_of(program: RowProgram) -> RowCode:
         CannotFuseError: it is none that can be written.
     """
     flattener, instrs = program.flattener, tuple(program.flattener.out.instrs)
-    kinds = {instrs[instr.args[0]].type for instr in instrs if instr.op == "reduce"}
+    kinds = {instrs[instr.args[0]].type if instr.op == "reduce" else instr.type
+             for instr in instrs if instr.op in ("reduce", "position")}
     if len(kinds) != 1:
         raise CannotFuseError("reductions of several types")
     kind = kinds.pop()

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from flambeau.jit.deferral.pieces import Call, Piece
 from flambeau.jit.llvm.grid import broadcast_strides
 
+#: Kernels whose rows are those of their result.
+_BY_RESULT = ("classes", "lookup")
+
 
 @dataclass(frozen=True)
 class RowPart:
@@ -100,10 +103,17 @@ def _merged(shape: Sequence[int], strides: Sequence[int]) -> int | None:
     return dims[-1][1]
 
 
+def model_of(call: Call) -> Piece:
+    """The piece whose leading dimensions are the rows of a kernel that has some."""
+    return call.outs[0] if call.opdef.rows in _BY_RESULT else call.reads[0]
+
+
 def row_lead(call: Call) -> int:
-    """After how many dimensions of the first argument a kernel's rows begin; 0: it has none."""
+    """After how many dimensions of its model a kernel's rows begin; 0: it has none."""
     if not call.reads:
         return 0
+    if call.opdef.rows in _BY_RESULT:
+        return len(call.outs[0].shape) - 1
     ndim = len(call.reads[0].shape)
     if call.opdef.rows == "axes":
         return int(ndim - call.argument("axes"))
@@ -124,7 +134,7 @@ def row_count(call: Call) -> int:
     if call.width:
         return math.prod(call.reads[0].shape) // call.width
     lead = row_lead(call)
-    return math.prod(call.reads[0].shape[:lead]) if lead else 0
+    return math.prod(model_of(call).shape[:lead]) if lead else 0
 
 
 def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
@@ -139,14 +149,24 @@ def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
         return [row, *(None for _ in (*call.args[1:], *call.outs))]
     lead = row_lead(call)
     parts: list[RowPart | None] = []
-    for value in (*call.args, *call.outs):
+    for number, value in enumerate((*call.args, *call.outs)):
         part = None
         if isinstance(value, Piece):
-            part = _kernel_part(call, value, lead, rows)
+            part = _shared(call, value, number) or _kernel_part(call, value, lead, rows)
             if part is None:
                 return None
         parts.append(part)
     return parts
+
+
+def _shared(call: Call, piece: Piece, number: int) -> RowPart | None:
+    """An argument of kernels over numbers of rows or classes that all rows need whole."""
+    params = call.opdef.params
+    if call.opdef.rows not in _BY_RESULT or number >= len(params):
+        return None
+    if piece.shape and params[number].name not in ("weight", "total_weight"):
+        return None
+    return RowPart(0, piece.shape, piece.strides, has_rows=False)
 
 
 def _kernel_part(call: Call, piece: Piece, lead: int, rows: int) -> RowPart | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.core.formula import Instr
 from flambeau.jit.convert import REGISTER
-from flambeau.jit.llvm.emitter import TYPES, Emitter, splat
+from flambeau.jit.llvm.emitter import TYPES, Emitter, constant_float, splat
 from flambeau.jit.llvm.memory import SIZE
 
 _LANE = {"f32": "float", "f64": "double"}
@@ -147,6 +147,13 @@ def own(out: Emitter, instr: Instr, args: Sequence[str]) -> str:
     name = f"{t} @llvm.x86.avx512.mask.scalef.{suffix}.512"
     _declare(out, f"{name}({t}, {t}, {t}, {mask}, i32)")
     return out.add(f"call {name}({pair}{t} zeroinitializer, {mask} -1, i32 4)")
+
+
+def positions(out: Emitter, kind: str, index: str) -> str:
+    """Numbers of elements from an index on, which are exact as long as rows are short."""
+    first = out.add(f"sitofp i64 {index} to {TYPES[kind]}")
+    steps = ", ".join(f"{TYPES[kind]} {constant_float(float(k))}" for k in range(out.width))
+    return out.add(f"fadd {out.type(kind)} {spread(out, kind, first)}, <{steps}>")
 
 
 def one(out: Emitter, instr: Instr, args: Sequence[str], width: int) -> str:

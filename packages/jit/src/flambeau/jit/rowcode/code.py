@@ -180,6 +180,8 @@ class Writer:
             k = int(str(instr.value)[1:])
             dtype = self.code.inputs[k][0]
             known[number] = load(self.out, dtype, self.address(k, dtype, index))[0]
+        elif instr.op == "position":
+            known[number] = self.out.add(f"sitofp i64 {index} to {TYPES[instr.type]}")
         elif number not in known:
             args = [self.element(arg, index, known) for arg in instr.args]
             kinds = [self.instrs[arg].type for arg in instr.args]

@@ -7,6 +7,7 @@ given with a reduction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flambeau.core.formula.literal import encode
@@ -18,6 +19,7 @@ from flambeau.jit.rowcode.orders import PIECE_ELEMENTS
 NORMS = (1.0, 2.0, float("inf"))
 #: Longer rows the core's kernels reduce in pieces, in other orders.
 MOST_ELEMENTS = 8192
+_MEAN = 1                           # a loss's ``reduction``
 
 
 @dataclass
@@ -124,8 +126,41 @@ def softmax_grad(make: Maker, grad: int, result: int) -> list[int]:
 
 
 def log_softmax_grad(make: Maker, grad: int, result: int) -> list[int]:
-    sum_ = make.reduce("sum_exp", grad)
+    sum_ = _sum_of_one(make, grad)
+    if sum_ is None:
+        sum_ = make.reduce("sum_exp", grad)
     return [make("sub", grad, make("mul", make.exp(result), sum_))]
+
+
+def nll_loss_grad(make: Maker, given: Mapping[str, int], target: int, reduction: int,
+                  ignored: int) -> list[int]:
+    """``loss/nll.cpp``: 0 but for the target's element."""
+    grad, one = given["grad"], make.const(1.0)
+    if reduction == _MEAN:
+        total = make.wide(given["total_weight"])
+        grad = make("mul", grad, make.own(make("div", make.const(1.0, "f64"), total)))
+    counts = make("ne", target, make.const(ignored, "i64"), kind="b")
+    weight = one
+    if "weight" in given:
+        at = make("select", counts, target, make.const(0, "i64"), kind="i64")
+        weight = make("at", given["weight"], at, kind=make.kind)
+    value = make("mul", make("neg", grad), weight)
+    at = make.own(make("select", counts, target, make.const(-1, "i64"), kind="i64"))
+    is_target = make("eq", make.out.emit("position", make.kind), at, kind="b")
+    return [make("select", is_target, value, make.const(0.0), kind=make.kind)]
+
+
+def _sum_of_one(make: Maker, x: int) -> int | None:
+    """The sum of a row that ``nll_loss_grad`` made: of zeros, and of one value at most."""
+    instrs = make.out.out.instrs
+    if instrs[x].op != "select":
+        return None
+    test, value, _ = instrs[x].args
+    if instrs[test].op != "eq" or instrs[instrs[test].args[0]].op != "position":
+        return None
+    zero = make.const(0.0)
+    counts = make("ge", instrs[test].args[1], zero, kind="b")
+    return make("add", make("select", counts, value, zero, kind=make.kind), zero)
 
 
 def variance(make: Maker, x: int, correction: int) -> list[int]:

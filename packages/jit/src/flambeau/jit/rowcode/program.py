@@ -11,7 +11,7 @@ from flambeau.jit.convert import KIND_OF_DTYPE, can_convert, convert, narrow
 from flambeau.jit.deferral.groups import Group, Kernel, parts_of
 from flambeau.jit.deferral.loops import Loop, node_of
 from flambeau.jit.deferral.pieces import Call, Piece
-from flambeau.jit.deferral.rows import RowPart, row_lead, turned_part
+from flambeau.jit.deferral.rows import RowPart, model_of, row_lead, turned_part
 from flambeau.jit.ir import Graph, Value
 from flambeau.jit.literals import Slot
 from flambeau.jit.region import Flattener
@@ -118,7 +118,7 @@ def _elements(group: Group) -> int:
     """Elements of a row that all kernels reduce."""
     if any(call.opdef.rows == "drawn" for call in _kernels(group)):
         raise CannotFuseError("random numbers")
-    counts = {math.prod(call.reads[0].shape) // group.rows for call in _kernels(group)
+    counts = {math.prod(model_of(call).shape) // group.rows for call in _kernels(group)
               if not call.is_by_element}
     if len(counts) != 1:
         raise CannotFuseError("rows of several lengths")
@@ -217,7 +217,7 @@ class _Builder:
             return [self.copied(*next(iter(registers.values())), target)]
         if call.opdef.rows == "elements":
             raise CannotFuseError(call.op)
-        index = registers.pop("index", (0, ""))[0]
+        index = registers.pop("index", registers.pop("target", (0, "")))[0]
         if target not in _FLOATS or any(dtype not in _FLOATS for _, dtype in registers.values()):
             raise CannotFuseError(f"{call.op} of {call.reads[0].dtype}")
         if not self.reduces_all(call):
@@ -232,6 +232,9 @@ class _Builder:
             return _OF_TWO[call.op](make, taken["grad"], taken["result"])
         if call.op == "log_softmax_at":
             return formulas.log_softmax_at(make, taken["self"], index)
+        if call.op == "nll_loss_grad":
+            return formulas.nll_loss_grad(make, taken, index, call.argument("reduction"),
+                                          call.argument("ignore_index"))
         if call.op in ("var", "std"):
             formula = formulas.variance if call.op == "var" else formulas.deviation
             return formula(make, taken["self"], self.scalar(call, "correction", 1))
@@ -244,7 +247,7 @@ class _Builder:
 
     def reduces_all(self, call: Call) -> bool:
         """Whether a kernel reduces whole rows, in the order of memory."""
-        if call.opdef.rows == "axes":
+        if call.opdef.rows in ("axes", "classes"):
             return True
         ndim, lead = len(call.reads[0].shape), row_lead(call)
         dim = call.argument("dim")

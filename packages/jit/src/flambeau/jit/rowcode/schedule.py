@@ -52,7 +52,7 @@ class Schedule:
                 self.stage[number] = max(self.stage[arg] for arg in instr.args)
                 self.is_vector[number] = instr.op != "at" and any(self.is_vector[arg]
                                                                   for arg in instr.args)
-            self.is_vector[number] |= number in vectors
+            self.is_vector[number] |= number in vectors or instr.op == "position"
         needed = self._used(results)
         self.scalars: list[list[int]] = []
         self.passes: list[Pass] = []

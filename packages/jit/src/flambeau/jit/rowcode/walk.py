@@ -165,6 +165,8 @@ class Walk:
             dtype = self.code.inputs[k][0]
             return vectors.load(self.out, dtype, self.writer.address(k, dtype, index), mask)
         args = [values[arg] for arg in instr.args]
+        if instr.op == "position":
+            return vectors.positions(self.out, instr.type, index)
         if instr.op in vectors.OWN:
             return vectors.own(self.out, instr, args)
         return self.out.instruction(instr, [self.instrs[arg].type for arg in instr.args], args)

@@ -1,5 +1,40 @@
 # Compiled calls, in which kernels wait: what flambeau.jit is made of.
 
+cdef extern from *:
+    """
+    #include "deferral/deferral.h"
+    /* The first members of the cdef class below. */
+    struct fl_deferred_head { PyObject_HEAD vectorcallfunc vectorcall; PyObject *fn, *report; };
+    static void fl_keep_report(struct fl_deferred_head *call) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);     /* of a call that leaves with an error */
+        PyObject *report = fl_deferral_report();
+        if (report)
+            Py_XSETREF(call->report, report);
+        PyErr_Restore(type, value, trace);
+    }
+    static PyObject *fl_deferred_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                                            PyObject *kwnames) {
+        struct fl_deferred_head *call = (struct fl_deferred_head *)self;
+        PyObject *fn = Py_NewRef(call->fn);
+        int before = fl_deferral_enter(self);
+        PyObject *result = PyObject_Vectorcall(fn, args, nargsf, kwnames);
+        Py_DECREF(fn);
+        if (fl_deferral_exit(before) < 0)
+            Py_CLEAR(result);
+        if (fl_deferral_ran())
+            fl_keep_report(call);
+        return result;
+    }
+    static void fl_call_directly(PyTypeObject *type) {
+        type->tp_vectorcall_offset = offsetof(struct fl_deferred_head, vectorcall);
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+    }
+    """
+    vectorcallfunc fl_deferred_vectorcall
+    void fl_call_directly(PyTypeObject *)
+
 cdef extern from "Python.h":
     object PyMethod_New(object, object)
 
@@ -10,8 +45,12 @@ cdef class DeferredCall:
     Args:
         fn: the function.
     """
+    cdef vectorcallfunc vectorcall  # must stay first, and the next two after it
     cdef readonly object fn
     cdef public object report       # of the last call that ran plans: (plans, what each was for)
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = fl_deferred_vectorcall
 
     def __init__(self, fn):
         self.fn = fn
@@ -27,6 +66,19 @@ cdef class DeferredCall:
 
     def __get__(self, obj, cls):
         return self if obj is None else PyMethod_New(self, obj)
+
+
+fl_call_directly(<PyTypeObject *>DeferredCall)
+
+
+def call_directly(type cls not None):
+    """Have calls of a subclass of ``DeferredCall`` without ``__call__`` make no tuple and no dict.
+
+    Python 3.12 and later do so by themselves.
+    """
+    if not issubclass(cls, DeferredCall) or cls.__call__ is not DeferredCall.__call__:
+        raise TypeError(f"{cls.__name__} has another way to be called")
+    fl_call_directly(<PyTypeObject *>cls)
 
 
 cdef class EagerCall:

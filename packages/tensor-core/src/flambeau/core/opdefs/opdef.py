@@ -69,6 +69,8 @@ ROWS = {
     "drawn": "none: random numbers that depend on the index",
     "dim": "those of one index before the dimension, or the first of the dimensions, ``dim``",
     "axes": "those of one index before the last ``axes`` dimensions; weights have no more",
+    "lookup": "those of one index before the last dimension; ``weight``, a table, all",
+    "classes": "those of one index of the first dimension; weights of classes and numbers, all",
 }
 
 #: Inputs in the memory that is written to. What is refused is as in PyTorch; all else is computed

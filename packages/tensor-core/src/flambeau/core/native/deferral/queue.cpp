@@ -3,6 +3,8 @@
 #include "deferral/queue.h"
 #include "deferral/batch_norm.h"
 #include "deferral/cat.h"
+#include "deferral/classes.h"
+#include "deferral/lookup.h"
 #include "deferral/watch.h"
 #include "common/args.h"
 #include "common/stored.h"
@@ -96,6 +98,8 @@ static bool is_copy(const fl_op *op) {
     return op->index == FL_OP_clone || op->index == FL_OP_cast ||
            op->index == FL_OP_contiguous_copy;
 }
+
+bool fl_may_hold(const fl_tensor *t) { return t->device_type == FL_CPU && may_hold(t, true); }
 
 bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
                    bool in_private) {
@@ -306,13 +310,35 @@ static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n,
     return true;
 }
 
+/* Over small tensors, where nothing waits: most calls of most functions. */
+static bool is_small_alone(const fl_queue *q, const fl_value *in, int n, fl_tensor *const *outs,
+                           int nouts) {
+    if (!q->calls.empty() || least_elements <= FL_GRAIN)
+        return false;
+    for (int i = 0; i < n; i++)
+        if (in[i].tag == FL_TENSOR && in[i].t && is_large(in[i].t))
+            return false;
+    for (int i = 0; i < nouts; i++)
+        if (is_large(outs[i]))
+            return false;
+    return true;
+}
+
 int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     fl_queue *q = fl_thread.queue;
+    if (q && is_small_alone(q, in, n, outs, op->nouts))
+        return 0;
     const bool is_here = outs[0]->device_type == FL_CPU;
     if (q && is_here && fl_is_batch_norm(op))
         return q->is_running ? 0 : fl_defer_batch_norm(op, in, outs);
     if (q && is_here && fl_is_cat(op))
         return fl_defer_cat(op, in, outs);
+    if (q && fl_is_class_gradient(op))
+        return fl_defer_class_gradient(op, in, n, outs);
+    if (q && fl_is_lookup(op))
+        return fl_defer_lookup(op, in, n, outs);
+    if (q && fl_is_class_loss(op, in))
+        return fl_defer_class_loss(op, in, n, outs);
     if (!q)
         return 0;
     const bool first = is_large(outs[0]);       /* most others cannot wait */
@@ -322,6 +348,11 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
         return 0;
     if (!first && passes(q, op, in, n, outs))
         return 0;
+    return fl_note_call(op, in, n, outs);
+}
+
+int fl_note_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    fl_queue *q = fl_thread.queue;
     for (int i = 0; i < n + op->nouts; i++) {   /* another thread's kernels come first */
         const fl_tensor *t = i < n ? fl_t(in[i]) : outs[i - n];
         fl_queue *other = t ? root_of(t)->queue : nullptr;
@@ -395,7 +426,8 @@ static bool can_wait(const fl_op *op, const fl_value *in, const fl_spec *result)
         return !fl_value_true(in[5]);
     if (fl_is_cat(op))
         return fl_may_cat_wait(op, in, fl_spec_numel(result), result->dtype);
-    return is_row_kernel(op) || fl_is_formula(op);
+    return is_row_kernel(op) || fl_is_formula(op) || fl_is_class_gradient(op) ||
+           fl_is_lookup(op) || fl_is_class_loss(op, in);
 }
 
 int fl_settle_ahead(const fl_op *op, const fl_value *in, int n, const fl_spec *specs) {

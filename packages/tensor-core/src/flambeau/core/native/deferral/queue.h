@@ -54,6 +54,11 @@ struct fl_queue {
 
 /* Whether a call is fusible, and is large or would otherwise have the list run. */
 bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
+/* Whether a call over a tensor may be noted: of the CPU, and nobody else can reach its memory. */
+bool fl_may_hold(const fl_tensor *t);
+/* Note a call that may wait, after what others have to run before it: 1, 0 where the queue runs at
+ * this moment, -1 on failure. */
+int fl_note_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 /* Have a call that stands for a part of another wait: 1, or run it where it cannot: 0. */
 int fl_defer_or_run(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 extern PyObject *fl_deferral_planner;

@@ -254,7 +254,8 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
 
 /* By code or by the core's kernels, which have the same bits, until it is known which is faster. */
 int run_tried(fl_queue *q, Plan &plan) {
-    int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); });
+    int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); },
+                                q->calls.size());
     plan.is_rejected = plan.trial.has_ended() && !plan.trial.gained();
     if (plan.is_rejected) {
         plan.alone.resize(q->calls.size());

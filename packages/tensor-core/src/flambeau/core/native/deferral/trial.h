@@ -5,11 +5,12 @@
 #include <cstdint>
 
 /* Code and kernels run by turns, and each run is compared with the one right after it, so that work
- * of other processes, which comes and goes, slows both of a pair down. The median of all pairs counts.
- * Where it is close, or pairs disagree, there are more of them. */
+ * of other processes, which comes and goes, slows both of a pair down. The median of all pairs
+ * counts. Where it is close, or pairs disagree, there are more of them. */
 class fl_trial {
     using Clock = std::chrono::steady_clock;
     static const int FEWEST_PAIRS = 5, MOST_PAIRS = 20;
+    static const int CALL_NANOSECONDS = 300;    /* to note a call, and to find its plan */
     float ratios[MOST_PAIRS];               /* code over kernels, in ascending order */
     int runs = 0, pairs = 0;
     int64_t code = 0;                       /* the time of the last run of it */
@@ -40,13 +41,14 @@ class fl_trial {
     /* To have a call wait takes time as well: code that is only just faster gains nothing. */
     bool gained(void) const { return median() < 32.0f / 33; }
 
-    template <class Code, class Kernel> int run(Code run_code, Kernel run_kernel) {
+    /* By the code or the kernels; to have waited took time for so many calls. */
+    template <class Code, class Kernel> int run(Code run_code, Kernel run_kernel, size_t calls) {
         const bool is_code = runs++ % 2 == 0;
         const auto begin = Clock::now();
         const int status = is_code ? run_code() : run_kernel();
         const int64_t time = (Clock::now() - begin).count();
         if (is_code)
-            code = time;
+            code = time + (int64_t)calls * CALL_NANOSECONDS;
         else
             compare(time);
         return status;

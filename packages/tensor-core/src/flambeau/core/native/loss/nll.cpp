@@ -1,6 +1,7 @@
 /* Negative log likelihood of class numbers: picks -weight[t] * x[t] from every row.
  *
  * The input is [rows, classes] or [rows, classes, inner]; a vector counts as one row. */
+#include "loss/nll.h"
 #include "common/args.h"
 #include "common/raw.h"
 
@@ -47,8 +48,8 @@ int check_weight(const fl_op *op, const fl_tensor *self, const fl_value &v) {
     if (!weight)
         return 0;
     if (weight->dtype != self->dtype)
-        return fl_error(FL_RUNTIME_ERROR, "nll_loss(): expected weight to have dtype %s, that of the "
-                        "input, but got %s; write weight.to(input.dtype)",
+        return fl_error(FL_RUNTIME_ERROR, "nll_loss(): expected weight to have dtype %s, that of "
+                        "the input, but got %s; write weight.to(input.dtype)",
                         fl_dtype_name(self->dtype), fl_dtype_name(weight->dtype));
     return fl_expect_shape(op, "weight", weight, 1, &classes);
 }
@@ -68,7 +69,7 @@ struct Loss {
     const int64_t *target;
     int64_t ignore;
     int reduction;
-    int64_t columns;            /* of the input: as many as classes, or one that all of them share */
+    int64_t columns;            /* of the input: as many as classes, or one that all share */
 };
 
 /* Call body(i, target, index in the input) for all targets, where -1 stands for those ignored. */
@@ -173,6 +174,36 @@ extern "C" int fl_run_nll_loss_rows(const fl_op *op, const fl_value *in, int,
         forward<double>(l, x.as<char>(), weight.data(), out.as<char>(), total.as<char>());
     out.commit();
     total.commit();
+    return 0;
+}
+
+int fl_check_classes(const fl_tensor *self, const fl_tensor *target, int64_t ignore) {
+    return check_classes(nullptr, (const int64_t *)target->data, rows_of(self), ignore);
+}
+
+template <class T> static double weight_of(const Loss &l, const T *w) {
+    Total weights;
+    int64_t counted = 0;
+    each_target(l, [&](int64_t i, int64_t t, int64_t) {
+        counted += t >= 0;
+        if (w && t >= 0)
+            weights.add(i, (double)w[t]);
+    });
+    return w ? weights.get() : (double)counted;
+}
+
+int fl_count_classes(const fl_value *in, fl_tensor *total) {
+    const fl_tensor *self = in[0].t;
+    int kind = fl_kind_of_dtype[self->dtype];
+    OptionalIn weight(in[2], kind);
+    if (!weight.ok())
+        return -1;
+    Rows r = rows_of(self);
+    Loss l = {r, (const int64_t *)in[1].t->data, in[4].i, SUM, r.classes};
+    if (kind == FL_K_F32)
+        *(float *)total->data = (float)weight_of<float>(l, (const float *)weight.data());
+    else
+        *(double *)total->data = weight_of<double>(l, (const double *)weight.data());
     return 0;
 }
 

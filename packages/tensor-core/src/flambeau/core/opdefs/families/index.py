@@ -105,7 +105,7 @@ OPDEFS = (
     helper("embedding_lookup(Tensor weight, Tensor indices, Int padding_idx=-1,"
            " Bool scale_grad_by_freq=False)",
            doc="Rows of a table.", linear="weight", batching="rule", raises_on_values=True,
-           decomposes=True),
+           decomposes=True, rows="lookup"),
     helper("embedding_grad(Tensor grad, Tensor indices, Int num_weights, Int padding_idx=-1)",
            doc="Gradient of embedding for its table.", linear="grad", batching="rule",
            raises_on_values=True),

@@ -17,7 +17,7 @@ OPDEFS = (
            batching="rule", raises_on_values=True),
     helper("nll_loss_grad(Tensor grad, Tensor self, Tensor target, Tensor? weight, Int reduction,"
            " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss.", jvp="rule",
-           batching="rule", raises_on_values=True),
+           batching="rule", raises_on_values=True, rows="classes"),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood.",
