@@ -123,15 +123,9 @@ def deferring(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"], requires=["build"])
 def runtime(session: nox.Session) -> None:
-    """Build the runtime without Python; jit's tests, each program in it as well."""
+    """jit's tests, each program in the runtime without Python as well."""
     jit = BY_NAME["jit"]
     install_all(session, "test", *jit.test_requires)
-    session.install(*steps.group("core-build"), *sorted(BY_NAME["tensor-core"].build_tools))
-    folder = ROOT / "build" / "runtime"
-    session.run("cmake", "-G", "Ninja", "-S", str(BY_NAME["tensor-core"].folder), "-B", str(folder),
-                "-DFLAMBEAU_ISA=native")
-    session.run("ninja", "-C", str(folder), "flambeau_runtime", "flambeau_run")
-    session.env["TESTED_RUNTIME"] = str(folder / "libflambeau_runtime.so")
     session.env["PYTHONPATH"] = f"{TOOLS}{os.pathsep}{jit.folder / 'tests'}"
     steps.run_suites(session, {"runtime": jit.folder / "tests"}, "-p", "in_runtime",
                      "-m", "not oracle and not slow")

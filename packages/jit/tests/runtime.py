@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau as fl
+from flambeau.core.runtime_files import LIBRARY, runtime_prefix
 
 MAX_DIMS = 32
 
@@ -38,11 +39,14 @@ class RuntimeFailed(Exception):
 
 
 def find_library() -> Path | None:
-    """``TESTED_RUNTIME``, or what was built beside an in-place build of the core."""
-    named = os.environ.get("TESTED_RUNTIME")
-    root = Path(__file__).resolve().parents[3]
-    places = [Path(named)] if named else [root / "build" / "core" / "libflambeau_runtime.so"]
-    return next((place for place in places if place.exists()), None)
+    """``TESTED_RUNTIME``, what a wheel installed, or what lies beside an in-place build."""
+    if named := os.environ.get("TESTED_RUNTIME"):
+        return Path(named)
+    try:
+        return runtime_prefix() / "lib" / LIBRARY
+    except FileNotFoundError:
+        built = Path(__file__).resolve().parents[3] / "build" / "core" / LIBRARY
+        return built if built.exists() else None
 
 
 def open_library() -> Any:

@@ -6,13 +6,9 @@ import math
 
 from flambeau.jit.ahead.emit import Target
 from flambeau.jit.ahead.fixed import shape_of
+from flambeau.jit.c_names import C_TYPES
 from flambeau.jit.ir import Value
 from flambeau.jit.llvm.memory import SIZE
-
-_C_TYPES = {"float32": "float", "float64": "double", "bool": "uint8_t", "int8": "int8_t",
-            "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
-            "float16": "uint16_t", "bfloat16": "uint16_t", "uint16": "uint16_t",
-            "uint32": "uint32_t", "uint64": "uint64_t"}
 
 #: Bytes at the beginning of a file of weights, by which it is known.
 DIGEST = 32
@@ -62,8 +58,8 @@ def _constants(prefix: str, value: Value) -> list[str]:
 
 
 def _arguments(inputs: list[Value], outputs: list[Value]) -> str:
-    parts = [f"const {_C_TYPES[value.dtype]} *input_{k}" for k, value in enumerate(inputs)]
-    parts += [f"{_C_TYPES[value.dtype]} *output_{k}" for k, value in enumerate(outputs)]
+    parts = [f"const {C_TYPES[value.dtype]} *input_{k}" for k, value in enumerate(inputs)]
+    parts += [f"{C_TYPES[value.dtype]} *output_{k}" for k, value in enumerate(outputs)]
     return ", ".join([*parts, "void *arena"])
 
 
