@@ -321,6 +321,22 @@ def fuzz(session: nox.Session) -> None:
         session.run("python", str(tests / "run.py"), target, seconds)
 
 
+@nox.session(tags=["nightly"], requires=["build"])
+def runtime_fuzz(session: nox.Session) -> None:
+    """Damaged programs in the runtime with sanitizers, for half an hour (`-- 60`: seconds)."""
+    jit, core = BY_NAME["jit"], BY_NAME["tensor-core"]
+    install_all(session, "test", *jit.test_requires)
+    session.install(*steps.group("core-build"), *sorted(core.build_tools))
+    folder = ROOT / "build" / "runtime-fuzz"
+    session.run("cmake", "-G", "Ninja", "-S", str(core.folder), "-B", str(folder),
+                "-DFLAMBEAU_ISA=native", "-DFLAMBEAU_SANITIZE=ON")
+    session.run("ninja", "-C", str(folder), "flambeau_fuzz")
+    seconds, *seed = session.posargs or ["1800"]
+    script = jit.folder / "tests" / "fuzz_runtime.py"
+    with session.chdir(session.create_tmp()):
+        session.run("python", str(script), str(folder / "flambeau_fuzz"), seconds, *seed)
+
+
 @nox.session(tags=["nightly"], python=["3.13t", "3.14t"])
 def freethreaded(session: nox.Session) -> None:
     """Build and test core and autograd in free-threaded Pythons; skipped where there is none.

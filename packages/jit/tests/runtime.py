@@ -30,6 +30,14 @@ class Info(ctypes.Structure):
                 ("is_written", ctypes.c_int32), ("reserved", ctypes.c_int32))
 
 
+class Argument(ctypes.Structure):
+    """``flambeau_argument``."""
+
+    _fields_ = (("kind", ctypes.c_int32), ("count", ctypes.c_uint32),
+                ("tensors", ctypes.POINTER(Buffer)), ("integers", ctypes.POINTER(ctypes.c_int64)),
+                ("reals", ctypes.POINTER(ctypes.c_double)), ("text", ctypes.c_char_p))
+
+
 class RuntimeFailed(Exception):
     """A code other than 0, and its text."""
 

@@ -61,3 +61,9 @@ install(FILES ${CORE}/include/flambeau/runtime.h ${CORE}/include/flambeau/runtim
 install(FILES cmake/flambeau_runtimeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/flambeau_runtimeConfigVersion.cmake
   DESTINATION ${PREFIX_DIR}/lib/cmake/flambeau_runtime ${as_part})
+
+# For builds with FLAMBEAU_SANITIZE: programs from anywhere must not harm (jit's fuzz_runtime.py).
+add_executable(flambeau_fuzz EXCLUDE_FROM_ALL tools/flambeau_fuzz.cpp)
+target_compile_options(flambeau_fuzz PRIVATE ${GLUE_FLAGS} ${WARNING_FLAGS} ${SANITIZE_FLAGS})
+target_link_options(flambeau_fuzz PRIVATE ${SANITIZE_FLAGS})
+target_link_libraries(flambeau_fuzz PRIVATE flambeau_runtime)

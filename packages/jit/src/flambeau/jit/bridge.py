@@ -149,6 +149,11 @@ def empty(shape: Sequence[int], strides: Sequence[int], dtype: str) -> Tensor:
     return _core.call("empty_strided", [list(shape), list(strides), dtype_named(dtype)])
 
 
+def from_numbers(numbers: Sequence[float], dtype: str) -> Tensor:
+    """A row of numbers."""
+    return flambeau.tensor(list(numbers), dtype=dtype_named(dtype))
+
+
 def poison(tensor: Tensor) -> None:
     """Fill with NaN what was never computed, where the dtype has one."""
     if tensor.is_floating_point() or tensor.is_complex():

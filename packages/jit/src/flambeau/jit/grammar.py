@@ -117,7 +117,8 @@ class _Checker:
     def check_node(self, node: Node) -> None:
         opdef = find_opdef(node.op)
         if opdef is None:
-            self.fail(node, f"there is no operator {node.op!r}")
+            self.fail(node, f"there is no operator {node.op!r}: import the package that registers "
+                      "it, before the program is loaded")
         for value in node.inputs:
             if value not in self.known:
                 self.fail(node, "an argument is used before it is assigned")
@@ -211,7 +212,8 @@ class _Checker:
         for inside in body.nodes:
             opdef = find_opdef(inside.op)
             if opdef is None or opdef.category != "pointwise":
-                self.fail(node, f"{inside.op} is not pointwise and cannot be fused")
+                self.fail(node, f"{inside.op} is not pointwise and cannot be fused; an "
+                          "operator of a package is there once the package is imported")
         _Checker(body, self.infer).run()
 
     def check_regions(self, node: Node) -> None:

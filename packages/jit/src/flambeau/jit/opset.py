@@ -60,6 +60,11 @@ def find_opdef(key: str) -> OpDef | None:
     return opdef if opdef is not None else bridge.registered_opdef(key)
 
 
+def of_a_package(key: str) -> OpDef | None:
+    """The definition with this key where it was registered at run time, else ``None``."""
+    return bridge.registered_opdef(key) if _built_in(key) is None else None
+
+
 def is_random(key: str) -> bool:
     """Whether a node draws random numbers: it may be neither merged nor dropped nor moved."""
     opdef = find_opdef(key)

@@ -17,6 +17,7 @@ from flambeau.jit import bridge
 from flambeau.jit.errors import GraphError, ProgramError
 from flambeau.jit.grammar import check
 from flambeau.jit.programs.codec import decode_graph, encode_graph
+from flambeau.jit.programs.expansion import expand
 from flambeau.jit.programs.program import Program
 from flambeau.jit.programs.weights import fill_captures, place_captures
 from flambeau.jit.tree import check_spec
@@ -28,7 +29,7 @@ ENTRIES = ("version.json", "graph.json", "weights.safetensors")
 
 def save_program(program: Program, path: str | os.PathLike[str] | BinaryIO) -> None:
     """Write a program: to an open file, or to a temporary one that is flushed and renamed."""
-    graph = encode_graph(program.graph)
+    graph = encode_graph(expand(program.graph))
     _shorten_locations(graph)
     body = {"graph": graph, "takes": program.takes, "gives": program.gives}
     version = {"format": FORMAT, "version": VERSION}

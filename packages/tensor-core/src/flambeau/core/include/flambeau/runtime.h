@@ -108,6 +108,36 @@ FLAMBEAU_API int flambeau_get_threads(void);
 /* The OpenBLAS library that large products and linear algebra go to, as they do in Python; without
  * one, products go to kernels of the runtime. Before the first run. */
 FLAMBEAU_API int flambeau_use_blas(const char *path);
+/* What a program gives an operator: a tensor, a number, or a list of these. */
+enum flambeau_kind {
+    FLAMBEAU_NOTHING = 0, FLAMBEAU_TENSOR = 1, FLAMBEAU_TENSORS = 2, FLAMBEAU_INTEGER = 3,
+    FLAMBEAU_INTEGERS = 4, FLAMBEAU_REAL = 5, FLAMBEAU_REALS = 6, FLAMBEAU_COMPLEX = 7,
+    FLAMBEAU_TRUTH = 8, FLAMBEAU_DTYPE = 9, FLAMBEAU_DEVICE = 10, FLAMBEAU_TEXT = 11,
+    FLAMBEAU_TRUTHS = 15
+};
+typedef struct flambeau_argument {
+    int32_t kind;
+    uint32_t count;                     /* of tensors or numbers; a complex number is two reals */
+    const flambeau_tensor *tensors;     /* in C order, not to be changed; no data: None in a list */
+    const int64_t *integers;            /* INTEGER, INTEGERS, TRUTH, TRUTHS, DTYPE */
+    const double *reals;
+    const char *text;
+} flambeau_argument;
+
+/* An operator of a package, which programs call by name. Both functions give 0, or a code that the
+ * error's text then has; they are called by several threads at once. */
+typedef struct flambeau_kernel {
+    /* Fill in dtype, ndim and shape of each result. */
+    int (*describe)(void *context, const flambeau_argument *arguments, size_t argument_count,
+                    flambeau_tensor *results, size_t result_count);
+    /* Compute the results, in C order, into their data. */
+    int (*run)(void *context, const flambeau_argument *arguments, size_t argument_count,
+               const flambeau_tensor *results, size_t result_count);
+    void *context;
+} flambeau_kernel;
+/* Before a program is loaded that calls it; it is copied, and stays. */
+FLAMBEAU_API int flambeau_register_kernel(const char *name, const flambeau_kernel *kernel);
+
 /* Where memory comes from: `take` gives bytes aligned to 64, or NULL. Before anything else. */
 FLAMBEAU_API int flambeau_set_allocator(void *(*take)(void *context, size_t bytes),
                                         void (*give)(void *context, void *memory, size_t bytes),

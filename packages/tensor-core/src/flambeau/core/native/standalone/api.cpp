@@ -3,6 +3,7 @@
 #include "dispatch/pointwise.h"
 #include "runtime/alloc_cache.h"
 #include "runtime/blas.h"
+#include "standalone/custom.h"
 #include <algorithm>
 #include <new>
 
@@ -317,6 +318,15 @@ int flambeau_use_blas(const char *path) {
         return fail(FLAMBEAU_INVALID, "flambeau_use_blas(): NULL");
     fl_blas_set_path(path);
     return FLAMBEAU_OK;
+}
+
+int flambeau_register_kernel(const char *name, const flambeau_kernel *kernel) {
+    if (!name || !*name || !kernel || !kernel->describe || !kernel->run)
+        return fail(FLAMBEAU_INVALID, "flambeau_register_kernel(): a name, and both functions");
+    return guarded([&] {
+        if (!register_kernel(name, *kernel))
+            throw Failure(FLAMBEAU_INVALID, std::string(name) + " is an operator of the runtime");
+    });
 }
 
 int flambeau_set_allocator(void *(*take)(void *, size_t), void (*give)(void *, void *, size_t),

@@ -1,4 +1,5 @@
 #include "standalone/graph.h"
+#include "standalone/custom.h"
 #include "standalone/table.h"
 #include <algorithm>
 
@@ -213,10 +214,14 @@ class Reader {
         made.op = find_operator(key);
         if (key == "view_write")
             too_old();
-        if (!made.op)
+        if (!made.op) {
+            made.custom = make_custom_op(key, made.args, item.at("outputs").list().size());
+            made.op = made.custom.get();
+        }
+        if (!made.op || (made.custom && !made.into.empty()))
             throw Failure(FLAMBEAU_UNSUPPORTED, "the program calls '" + key.substr(0, 80) + "', "
                           "which is no operator of this runtime: it is a newer one, or was "
-                          "registered by a package");
+                          "registered by a package; flambeau_register_kernel() gives it a kernel");
         made_.is_pure &= made.into.empty();
         for (int i = 0; i < made.op->nparams && i < (int)made.args.size(); i++)
             if (made.op->params[i].flags & FL_P_WRITES && made.args[(size_t)i].kind != Arg::NONE)

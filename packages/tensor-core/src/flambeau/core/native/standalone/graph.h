@@ -37,6 +37,7 @@ struct Node {
     enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, GET_STATE, SET_STATE, SET_SEED };
     Kind kind = OPERATOR;
     const fl_op *op = nullptr;
+    std::shared_ptr<const fl_op> custom;    /* the same, where it is not of this runtime */
     std::vector<Arg> args;
     int first = 0, count = 0;       /* the values it assigns */
     std::vector<int> into;
