@@ -72,9 +72,9 @@ def test_a_folder_builds_and_gives_the_same_bits(prefix: Path, tmp_path: Path) -
 
 def test_an_installed_runtime_is_found(prefix: Path, tmp_path: Path) -> None:
     _, path = save_digits(tmp_path)
-    package(path, tmp_path / "made", name="2 digits", copy_runtime=False)
+    package(path, tmp_path / "made", name="test", copy_runtime=False)
     build(tmp_path / "made", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run(tmp_path / "made" / "build" / "n2_digits", cwd=tmp_path)
+    run(tmp_path / "made" / "build" / "test_", cwd=tmp_path)
 
 
 def test_headers_for_all_kinds_of_inputs(prefix: Path, tmp_path: Path) -> None:

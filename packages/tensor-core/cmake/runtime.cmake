@@ -41,10 +41,10 @@ set_target_properties(flambeau_run PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 
 # As compilers and CMake look for it below a prefix: in a wheel that of the environment, so that
 # `find_package(flambeau_runtime)` finds it where the environment's bin/ is on the path.
-set(PREFIX_DIR .)
+set(PREFIX_DIR)
 set(PROGRAMS_DIR bin)
 if(DEFINED SKBUILD_DATA_DIR)
-  set(PREFIX_DIR ${SKBUILD_DATA_DIR})
+  set(PREFIX_DIR ${SKBUILD_DATA_DIR}/)
   set(PROGRAMS_DIR ${SKBUILD_SCRIPTS_DIR})
 endif()
 include(CMakePackageConfigHelpers)
@@ -54,13 +54,13 @@ set(as_part COMPONENT runtime)
 if(NOT DEFINED SKBUILD_DATA_DIR)
   list(APPEND as_part EXCLUDE_FROM_ALL)
 endif()
-install(TARGETS flambeau_runtime LIBRARY DESTINATION ${PREFIX_DIR}/lib ${as_part})
+install(TARGETS flambeau_runtime LIBRARY DESTINATION ${PREFIX_DIR}lib ${as_part})
 install(TARGETS flambeau_run RUNTIME DESTINATION ${PROGRAMS_DIR} ${as_part})
 install(FILES ${CORE}/include/flambeau/runtime.h ${CORE}/include/flambeau/runtime.hpp
-  DESTINATION ${PREFIX_DIR}/include/flambeau ${as_part})
+  DESTINATION ${PREFIX_DIR}include/flambeau ${as_part})
 install(FILES cmake/flambeau_runtimeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/flambeau_runtimeConfigVersion.cmake
-  DESTINATION ${PREFIX_DIR}/lib/cmake/flambeau_runtime ${as_part})
+  DESTINATION ${PREFIX_DIR}lib/cmake/flambeau_runtime ${as_part})
 
 # For builds with FLAMBEAU_SANITIZE: programs from anywhere must not harm (jit's fuzz_runtime.py).
 add_executable(flambeau_fuzz EXCLUDE_FROM_ALL tools/flambeau_fuzz.cpp)

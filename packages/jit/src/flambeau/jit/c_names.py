@@ -11,8 +11,9 @@ C_TYPES = {"float32": "float", "float64": "double", "bool": "uint8_t", "int8": "
            "float16": "uint16_t", "bfloat16": "uint16_t", "uint16": "uint16_t",
            "uint32": "uint32_t", "uint64": "uint64_t"}
 
-#: What C or C++ would read as something else, of the names that sizes are given.
-_TAKEN = {"auto", "bool", "case", "char", "const", "data", "default", "delete", "do", "double",
+#: What C, C++ or CMake would read as something else.
+_TAKEN = {"all", "clean", "help", "install", "main", "package", "test",
+          "auto", "bool", "case", "char", "const", "data", "default", "delete", "do", "double",
           "enum", "extern", "float", "goto", "inline", "int", "long", "new", "register", "return",
           "short", "signed", "sizeof", "static", "struct", "switch", "template", "tensor", "this",
           "typedef", "union", "unsigned", "void", "volatile"}

@@ -48,10 +48,10 @@ def package(
         >>> from flambeau import jit
         >>> from flambeau.jit.package import package
         >>> folder = Path(tempfile.mkdtemp())
-        >>> jit.trace(lambda x: x * 2, flambeau.ones(3)).save(folder / "double.program")
-        >>> written = package(folder / "double.program", folder / "out", copy_runtime=False)
+        >>> jit.trace(lambda x: x * 2, flambeau.ones(3)).save(folder / "twice.program")
+        >>> written = package(folder / "twice.program", folder / "out", copy_runtime=False)
         >>> sorted(path.name for path in written)
-        ['CMakeLists.txt', 'README.md', 'double.h', 'double.program', 'main.c', 'main.cpp']
+        ['CMakeLists.txt', 'README.md', 'main.c', 'main.cpp', 'twice.h', 'twice.program']
     """
     program, to = Path(program), Path(to)
     if blas and not copy_runtime:
