@@ -174,12 +174,15 @@ static std::string wanted_text(const flambeau_program &p, const Shown &shown) {
     throw Failure(FLAMBEAU_WRONG_INPUT, "input " + shown.name + ": " + why);
 }
 
-static void check_buffer(const Shown &shown, const flambeau_tensor &given) {
-    int64_t count, bytes;
+static void check_form(const Shown &shown, const flambeau_tensor &given) {
     if (given.ndim < 0 || given.ndim > FLAMBEAU_MAX_DIMS || given.dtype < 0 ||
         given.dtype >= FL_DTYPE_COUNT ||
         std::any_of(given.shape, given.shape + given.ndim, [](int64_t size) { return size < 0; }))
         wrong(shown, "no dtype or shape");
+}
+
+static void check_buffer(const Shown &shown, const flambeau_tensor &given) {
+    int64_t count, bytes;
     if (!fl_count_elements(given.ndim, given.shape, &count) ||
         __builtin_mul_overflow(count, fl_itemsize(given.dtype), &bytes) ||
         (uint64_t)bytes > given.bytes)
@@ -265,10 +268,11 @@ static void run(flambeau_session &session, const flambeau_tensor *inputs,
                 flambeau_tensor *outputs) {
     const flambeau_program &p = *session.program;
     std::vector<int64_t> sizes(p.graph.symbols.size(), -1);
-    for (size_t i = 0; i < p.takes.size(); i++)
-        check_buffer(p.takes[i], inputs[i]);
-    for (size_t i = 0; i < p.takes.size(); i++)
+    for (size_t i = 0; i < p.takes.size(); i++) {
+        check_form(p.takes[i], inputs[i]);
         bind(p, p.takes[i], inputs[i], sizes);
+        check_buffer(p.takes[i], inputs[i]);
+    }
     check_sizes(p, sizes);
     std::vector<Ref> tensors;
     for (size_t i = 0; i < p.takes.size(); i++)
