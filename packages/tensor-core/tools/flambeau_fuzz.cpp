@@ -12,7 +12,7 @@
 namespace {
 
 const size_t MEMORY = (size_t)1 << 28;          /* bytes that a program may hold at a time */
-const size_t BUFFER = (size_t)1 << 22;          /* bytes of an input; programs that want more rest */
+const size_t BUFFER = (size_t)1 << 22;          /* bytes of an input, at most */
 const unsigned SECONDS = 20;                    /* for one program; SIGALRM ends the process */
 
 std::atomic<size_t> held{0};

@@ -18,7 +18,7 @@ from flambeau.core.formula.expr import Expr, postorder
 from flambeau.core.opdefs import OpDef
 from flambeau.jit import bridge
 from flambeau.jit.interpreter import run_operator
-from flambeau.jit.ir import Graph, Node, Value, map_args
+from flambeau.jit.ir import Graph, Node, Value, map_args, rename
 from flambeau.jit.opset import find_opdef, of_a_package
 
 #: Operations of formulas whose operator has another name.
@@ -133,7 +133,7 @@ class _Expansion:
                 raise _CannotExpand
             own[result].outputs = (wanted,)
             for node in self.nodes:
-                node.args = map_args(node.args, lambda arg: wanted if arg is result else arg)  # noqa: B023
+                node.args = rename(node.args, {result: wanted})
             del own[result]
 
     def is_exact(self) -> bool:
