@@ -12,8 +12,10 @@ import flambeau as fl
 from flambeau import jit, nn
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
-onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+from onnx_models import against_onnxruntime, assert_same, model_of  # noqa: E402
 
 from flambeau.onnx.importing.reading import tensor_of  # noqa: E402
 
@@ -23,9 +25,7 @@ OUT_OF_SCOPE = re.compile(
     r"|gradient_of|label_encoder|optional_has_element_empty|optional_get_element|_ml_")
 #: Numbers that a generator draws.
 RANDOM = re.compile(r"bernoulli|randomuniform|training_dropout(?!_zero)")
-#: bfloat16 and float16 rounded at other places than in ONNX's reference: one unit in the last
-#: place, or two after a sum.
-ROUNDINGS = {fl.bfloat16: 2**-6, fl.float16: 2**-9}
+
 
 
 def plain(value):
@@ -38,22 +38,6 @@ def plain(value):
     if isinstance(value, list):
         return [plain(each) for each in value]
     return None if value is None else tensor_of(np.asarray(value))
-
-
-def assert_same(found, wanted, rtol=1e-5, atol=1e-6):
-    if isinstance(wanted, list | tuple):
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
-            assert_same(a, b, rtol, atol)
-        return
-    wanted = wanted if isinstance(wanted, fl.Tensor) else fl.from_numpy(np.asarray(wanted))
-    assert (tuple(found.shape), found.dtype) == (tuple(wanted.shape), wanted.dtype)
-    rtol = max(rtol, ROUNDINGS.get(found.dtype, 0))
-    found = found.detach()
-    wanted = wanted.detach()
-    if found.dtype.itemsize <= 2 and found.is_floating_point():
-        found, wanted = found.float(), wanted.float()
-    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=rtol, atol=atol)
 
 
 def failure(case):
@@ -79,32 +63,6 @@ def test_the_tests_of_onnx_itself():
     assert len(cases) > 1500
     failures = [each for each in map(failure, cases) if each]
     assert not failures, "\n".join(failures)
-
-
-def model_of(nodes, inputs, outputs, opset=20, held=(), **more):
-    def info(entry):
-        name, number, shape = entry
-        return helper.make_tensor_value_info(name, number, shape)
-
-    graph = helper.make_graph(list(nodes), "g", [info(each) for each in inputs],
-                              [info(each) for each in outputs],
-                              [numpy_helper.from_array(value, name) for name, value in held],
-                              **more)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
-                             ir_version=min(10, 8 if opset < 20 else 10))
-
-
-def against_onnxruntime(model, *arrays, rtol=1e-5, atol=1e-5):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
-    wanted = session.run(None, dict(zip([each.name for each in session.get_inputs()], arrays,
-                                        strict=True)))
-    module = fl.onnx.load(model)
-    with fl.no_grad():
-        found = module(*(fl.from_numpy(np.array(each)) for each in arrays))
-    assert_same(found if len(wanted) > 1 else (found,), wanted, rtol, atol)
 
 
 def one(op, shape, opset, held=(), out=None, kind=TensorProto.FLOAT, **attributes):

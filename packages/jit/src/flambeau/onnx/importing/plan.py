@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.onnx.errors import ImportedError
 from flambeau.onnx.importing.operators import HOST, OPERATORS
 from flambeau.onnx.importing.reading import NARROW, constant
-from flambeau.onnx.importing.table import Call, Operator
+from flambeau.onnx.importing.table import CONTRIBUTED, Call, Operator
 from flambeau.onnx.importing.values import Host, as_tensor, device_of, numbers_of
 
 #: Domains of ONNX's own operators; names of others are ``domain:name``.
@@ -147,12 +147,11 @@ class Planner:
             ImportedError: nothing computes its operator, or it reads what does not exist.
         """
         attributes = {each.name: self._attribute(each, known) for each in node.attribute}
-        key = node.op_type if node.domain in _OWN else f"{node.domain}:{node.op_type}"
         opset = self.opsets.get("" if node.domain in _OWN else node.domain, 1)
         for k, name in enumerate(node.input):
             if name in self.types and self.types[name].tensor_type.elem_type in NARROW:
                 attributes[f"type_of_{k}"] = self.types[name].tensor_type.elem_type
-        call = Call(key, node.name, opset, attributes, tuple(map(bool, node.output)))
+        call = Call(_key(node), node.name, opset, attributes, tuple(map(bool, node.output)))
         if missing := [name for name in node.input if name and name not in known]:
             raise call.refuse(f"it reads {missing[0]!r}, which nothing before it gives")
         plans = [each for each in attributes.values() if isinstance(each, Plan)]
@@ -168,7 +167,7 @@ class Planner:
             return OPERATORS[call.op]
         found = _definition(node, call.opset, self.types)
         if found is None:
-            raise call.refuse("there is no such operator here, and ONNX defines it by no formula")
+            raise call.refuse(_why_unknown(node))
         return Operator(_Function(self, found, node), raw=True, placed=True)
 
     def _constant(self, node: Any) -> Any:
@@ -242,11 +241,31 @@ def _with_attributes(node: Any, given: Mapping[str, Any]) -> Any:
     return copy
 
 
+def _key(node: Any) -> str:
+    """What the table calls a node's operator."""
+    return node.op_type if node.domain in _OWN else f"{node.domain}:{node.op_type}"
+
+
+def _why_unknown(node: Any) -> str:
+    """Why nothing computes a node, and what its user can do."""
+    if node.domain == "com.microsoft.nchwc":
+        return ("onnxruntime wrote this model for one processor; load the model it was made of, or "
+                "save it with graph_optimization_level ORT_ENABLE_EXTENDED")
+    if node.domain == CONTRIBUTED:
+        return ("this operator of onnxruntime is not read; load the model before onnxruntime's "
+                "optimizer or quantizer wrote it")
+    if node.domain.startswith("ai.onnx"):
+        return f"operators of {node.domain} are not read; those of ONNX's own domain are"
+    if node.domain not in _OWN:
+        return "there is no such operator here, and the model has no function that defines it"
+    return "there is no such operator here, and ONNX defines it by no formula"
+
+
 def fixed_names(graph: Any) -> set[str]:
     """Tensors of a graph that are no parameters."""
     found = {each.name for each in graph.initializer if not each.dims}
     for node in graph.node:
-        known = OPERATORS.get(node.op_type) if node.domain in _OWN else None
+        known = OPERATORS.get(_key(node))
         places = set(known.host) if known else set()
         if node.op_type == "BatchNormalization":
             places |= {3, 4}

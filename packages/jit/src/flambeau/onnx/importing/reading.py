@@ -9,6 +9,7 @@ import numpy as np
 
 import flambeau as fl
 from flambeau.onnx.errors import ImportedError
+from flambeau.onnx.importing.table import CONTRIBUTED
 from flambeau.onnx.importing.values import Host
 
 #: ONNX's numbers of element types.
@@ -143,6 +144,7 @@ def skeleton(model: Any) -> Any:
     graph = model.graph
     bare.graph.name = graph.name
     bare.graph.node.extend(graph.node)
+    _name_domains(bare)
     bare.graph.input.extend(graph.input)
     bare.graph.output.extend(graph.output)
     held = {each.name for each in graph.initializer}
@@ -151,6 +153,25 @@ def skeleton(model: Any) -> Any:
         helper.make_tensor_value_info(each.name, each.data_type, each.dims)
         for each in graph.initializer)
     return bare
+
+
+def _name_domains(model: Any) -> None:
+    """Say the domain of operators that onnxruntime's optimizers write as if they were ONNX's."""
+    from flambeau.onnx.importing.operators import OPERATORS
+    from onnx import defs
+
+    version = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")),
+                   0)
+    for node in model.graph.node:
+        if node.domain or f"{CONTRIBUTED}:{node.op_type}" not in OPERATORS:
+            continue
+        try:
+            defs.get_schema(node.op_type, version, "")
+        except defs.SchemaError:
+            node.domain = CONTRIBUTED
+    domains = {each.domain for each in model.opset_import}
+    if CONTRIBUTED not in domains and any(n.domain == CONTRIBUTED for n in model.graph.node):
+        model.opset_import.add(domain=CONTRIBUTED, version=1)
 
 
 def types_of(model: Any) -> dict[str, Any]:

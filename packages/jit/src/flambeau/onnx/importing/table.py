@@ -29,6 +29,9 @@ class Operator:
     placed: bool = False
 
 
+#: The domain of operators that onnxruntime adds, and that its optimizers and quantizers write.
+CONTRIBUTED = "com.microsoft"
+
 OPERATORS: dict[str, Operator] = {}
 #: Operators of values that Python knows, where all inputs are.
 HOST: dict[str, Function] = {}
@@ -43,6 +46,11 @@ def computes(*names: str, host: Collection[int] = (), raw: bool = False, placed:
         return function
 
     return register
+
+
+def contributed(*names: str, host: Collection[int] = ()) -> Callable[[Function], Function]:
+    """Make a function the one that computes operators of onnxruntime's own domain."""
+    return computes(*(f"{CONTRIBUTED}:{name}" for name in names), host=host)
 
 
 def on_host(*names: str) -> Callable[[Function], Function]:

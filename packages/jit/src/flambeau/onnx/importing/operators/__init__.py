@@ -5,6 +5,7 @@ from __future__ import annotations
 from flambeau.onnx.importing.operators import (
     attention,
     casting,
+    contributed,
     control,
     convolution,
     host,
@@ -28,7 +29,7 @@ from flambeau.onnx.importing.operators import (
 from flambeau.onnx.importing.table import HOST, OPERATORS
 
 __all__ = [
-    "HOST", "OPERATORS", "attention", "casting", "control", "convolution", "host", "indexing",
-    "losses", "normalization", "pointwise", "pooling", "products", "quantized", "random",
-    "recurrent", "reductions", "resizing", "scattering", "sequences", "shapes", "signals",
-    "vision"]
+    "HOST", "OPERATORS", "attention", "casting", "contributed", "control", "convolution", "host",
+    "indexing", "losses", "normalization", "pointwise", "pooling", "products", "quantized",
+    "random", "recurrent", "reductions", "resizing", "scattering", "sequences", "shapes",
+    "signals", "vision"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import flambeau as fl
@@ -41,20 +42,41 @@ def det(call: Call, x: fl.Tensor) -> fl.Tensor:
     return fl.linalg.det(x)
 
 
-def _less(x: fl.Tensor, zero: fl.Tensor | None, rows: bool = False) -> fl.Tensor:
-    """Integers less what stands for 0, exactly."""
-    x = x.to(fl.int32)
+#: As many products of two bytes have a sum that float32 holds exactly: 2**24 / 255**2, in eights.
+_EXACT_TERMS = 256
+
+
+def _centred(x: fl.Tensor, zero: fl.Tensor | None, rows: bool = False) -> fl.Tensor:
+    """Bytes less what stands for 0, as float32."""
+    real = x.float()
     if zero is None:
-        return x
-    zero = zero.to(fl.int32)
-    return x - (zero.unsqueeze(-1) if rows and zero.ndim == 1 and zero.numel() > 1 else zero)
+        return real
+    zero = zero.float()
+    return real - (zero.unsqueeze(-1) if rows and zero.ndim == 1 and zero.numel() > 1 else zero)
+
+
+def integer_product(a: fl.Tensor, a_zero: fl.Tensor | None, b: fl.Tensor,
+                    b_zero: fl.Tensor | None) -> fl.Tensor:
+    """A product of bytes in int32, as products of float32 that are short enough to be exact."""
+    a, b = _centred(a, a_zero, rows=True), _centred(b, b_zero)
+    depth = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if depth <= _EXACT_TERMS:
+        return fl.matmul(a, b).to(fl.int32)
+    row = -2 if b.ndim > 1 else 0
+    parts = [fl.matmul(a.narrow(-1, k, n), b.narrow(row, k, n)).to(fl.int32)
+             for k, n in _pieces(depth)]
+    return functools.reduce(fl.add, parts)
+
+
+def _pieces(depth: int) -> list[tuple[int, int]]:
+    return [(k, min(_EXACT_TERMS, depth - k)) for k in range(0, depth, _EXACT_TERMS)]
 
 
 @computes("MatMulInteger")
 def matmul_integer(call: Call, a: fl.Tensor, b: fl.Tensor, a_zero: Any = None,
                    b_zero: Any = None) -> fl.Tensor:
     """A product of bytes, in int32."""
-    return fl.matmul(_less(a, a_zero, rows=True), _less(b, b_zero))
+    return integer_product(a, a_zero, b, b_zero)
 
 
 @computes("QLinearMatMul")
@@ -62,7 +84,7 @@ def qlinear_matmul(call: Call, a: fl.Tensor, a_scale: fl.Tensor, a_zero: fl.Tens
                    b_scale: fl.Tensor, b_zero: fl.Tensor, y_scale: fl.Tensor,
                    y_zero: fl.Tensor) -> fl.Tensor:
     """A product of bytes, rounded to bytes."""
-    whole = fl.matmul(_less(a, a_zero, rows=True), _less(b, b_zero))
+    whole = integer_product(a, a_zero, b, b_zero)
     if a_scale.ndim == 1 and a_scale.numel() > 1:
         a_scale = a_scale.unsqueeze(-1)
     real = whole.to(fl.float32) * (a_scale.float() * b_scale.float() / y_scale.float())

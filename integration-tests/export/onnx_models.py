@@ -1,0 +1,53 @@
+"""Small ONNX models, and what onnxruntime computes with them."""
+
+import numpy as np
+
+import flambeau as fl
+import onnxruntime
+from onnx import helper, numpy_helper
+
+#: bfloat16 and float16 rounded at other places than in ONNX's reference: one unit in the last
+#: place, or two after a sum.
+ROUNDINGS = {fl.bfloat16: 2**-6, fl.float16: 2**-9}
+
+
+def assert_same(found, wanted, rtol=1e-5, atol=1e-6):
+    if isinstance(wanted, list | tuple):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            assert_same(a, b, rtol, atol)
+        return
+    wanted = wanted if isinstance(wanted, fl.Tensor) else fl.from_numpy(np.asarray(wanted))
+    assert (tuple(found.shape), found.dtype) == (tuple(wanted.shape), wanted.dtype)
+    rtol = max(rtol, ROUNDINGS.get(found.dtype, 0))
+    found = found.detach()
+    wanted = wanted.detach()
+    if found.dtype.itemsize <= 2 and found.is_floating_point():
+        found, wanted = found.float(), wanted.float()
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=rtol, atol=atol)
+
+
+def model_of(nodes, inputs, outputs, opset=20, held=(), **more):
+    def info(entry):
+        name, number, shape = entry
+        return helper.make_tensor_value_info(name, number, shape)
+
+    graph = helper.make_graph(list(nodes), "g", [info(each) for each in inputs],
+                              [info(each) for each in outputs],
+                              [numpy_helper.from_array(value, name) for name, value in held],
+                              **more)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
+                             ir_version=min(10, 8 if opset < 20 else 10))
+
+
+def against_onnxruntime(model, *arrays, rtol=1e-5, atol=1e-5):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    wanted = session.run(None, dict(zip([each.name for each in session.get_inputs()], arrays,
+                                        strict=True)))
+    module = fl.onnx.load(model)
+    with fl.no_grad():
+        found = module(*(fl.from_numpy(np.array(each)) for each in arrays))
+    assert_same(found if len(wanted) > 1 else (found,), wanted, rtol, atol)
