@@ -337,6 +337,14 @@ def runtime_fuzz(session: nox.Session) -> None:
         session.run("python", str(script), str(folder / "flambeau_fuzz"), seconds, *seed)
 
 
+@nox.session(tags=["nightly"], requires=["build"])
+def fuzz_onnx(session: nox.Session) -> None:
+    """Damaged ONNX models are read and run for half an hour (`-- 60`: seconds)."""
+    install_all(session, "integration")
+    script = ROOT / "integration-tests" / "export" / "fuzz_onnx.py"
+    session.run("python", str(script), session.posargs[0] if session.posargs else "1800")
+
+
 @nox.session(tags=["nightly"], python=["3.13t", "3.14t"])
 def freethreaded(session: nox.Session) -> None:
     """Build and test core and autograd in free-threaded Pythons; skipped where there is none.
