@@ -1,10 +1,10 @@
 """Small ONNX models, and what onnxruntime computes with them."""
 
 import numpy as np
-
-import flambeau as fl
 import onnxruntime
 from onnx import helper, numpy_helper
+
+import flambeau as fl
 
 #: bfloat16 and float16 rounded at other places than in ONNX's reference: one unit in the last
 #: place, or two after a sum.

@@ -14,7 +14,6 @@ from flambeau import jit, nn
 onnx = pytest.importorskip("onnx", reason="needs onnx")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-
 from onnx_models import against_onnxruntime, assert_same, model_of  # noqa: E402
 
 from flambeau.onnx.importing.reading import tensor_of  # noqa: E402
