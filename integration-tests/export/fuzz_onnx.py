@@ -19,7 +19,7 @@ import traceback
 from collections import Counter
 from typing import Any
 
-MEMORY, SLOW = 4 << 30, 20.0
+MEMORY, SLOW = 4 << 30, 60.0
 NUMBERS = (0, 1, -1, 2, 3, 7, 255, -2**31, 2**31 - 1, 2**62, -2**63, 2**63 - 1)
 
 
@@ -126,7 +126,7 @@ def attempt(fl: Any, data: bytes, case: Any, plain: Any) -> str:
     try:
         with fl.no_grad():
             module(*inputs)
-    except (RuntimeError, MemoryError, TypeError, ValueError, IndexError):
+    except (RuntimeError, MemoryError):
         return "an error"
     except Exception:
         return f"FINDING in {case.name}, run: {traceback.format_exc()!r}"

@@ -119,8 +119,13 @@ def load(f: Any) -> Any:
 
     model, folder = read_model(f)
     from flambeau.onnx.importing.module import OnnxModule
+    from flambeau.onnx.importing.plan import UNFIT
 
-    return OnnxModule(model, folder).eval()
+    try:
+        return OnnxModule(model, folder).eval()
+    except (*UNFIT, RecursionError) as error:
+        raise ImportedError(f"onnx.load(): this is no valid ONNX model: {type(error).__name__}: "
+                            f"{error}") from error
 
 
 def _opset(version: int | None) -> int:

@@ -12,6 +12,9 @@ from flambeau.onnx.importing.reading import NARROW, constant
 from flambeau.onnx.importing.table import CONTRIBUTED, Call, Operator
 from flambeau.onnx.importing.values import Host, as_tensor, device_of, numbers_of
 
+#: What functions of operators raise where attributes or inputs are not those of the operator.
+UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
 #: Domains of ONNX's own operators; names of others are ``domain:name``.
 _OWN = ("", "ai.onnx")
 
@@ -40,7 +43,10 @@ class Step:
         """Compute it."""
         call = self.call
         values = [env[name] if name else None for name in self.inputs]
-        found = self._compute(call, values, env)
+        try:
+            found = self._compute(call, values, env)
+        except UNFIT as error:
+            raise call.refuse(f"{type(error).__name__}: {error}") from error
         for name, value in zip(self.outputs, found if isinstance(found, tuple) else (found,),
                                strict=False):
             if name:
