@@ -44,7 +44,7 @@ def parts(message: Any) -> list[tuple[Any, Any]]:
     for field, value in message.ListFields():
         found.append((message, field))
         if field.message_type is not None:
-            for each in value if field.is_repeated else [value]:
+            for each in value if hasattr(value, "extend") else [value]:
                 found += parts(each)
     return found
 
@@ -54,7 +54,7 @@ def damaged_fields(draw: random.Random, model: Any) -> bytes:
     for _ in range(draw.choice([1, 1, 2, 3])):
         message, field = draw.choice(parts(model.graph) or [(model, model.ListFields()[0][0])])
         name = field.name
-        if not field.is_repeated:
+        if not hasattr(getattr(message, name), "extend"):
             if field.message_type is not None or draw.random() < 0.2:
                 message.ClearField(name)
             else:
@@ -81,7 +81,9 @@ def other(draw: random.Random, field: Any, value: Any) -> Any:
         return damaged_bytes(draw, value)
     if isinstance(value, float):
         return draw.choice([0.0, -1.0, 1e38, float("nan"), float("inf")])
-    small = field.enum_type is not None or field.cpp_type == field.CPPTYPE_INT32
+    if field.enum_type is not None:
+        return draw.choice(list(field.enum_type.values_by_number))
+    small = field.cpp_type == field.CPPTYPE_INT32
     return draw.choice([each for each in NUMBERS if not small or 0 <= each < 2**31])
 
 

@@ -35,7 +35,9 @@ struct Quarters {
                 part[i] = i < room ? from[i] : 0;
             from = part;
         }
-        memcpy(pair, from, 2 * sizeof(Floats));
+        /* One after the other: a copy of both goes through memory in smaller pieces, and waits. */
+        memcpy(&pair[0], from, sizeof(Floats));
+        memcpy(&pair[1], from + LANES, sizeof(Floats));
     }
 
     /* `start` is the position of the first element in its plane, `width` that of the next row. */
