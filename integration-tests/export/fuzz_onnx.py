@@ -125,6 +125,8 @@ def attempt(fl: Any, data: bytes, case: Any, plain: Any) -> str:
         inputs = [plain(each) for each in case.data_sets[0][0]]
     except Exception:
         return "no inputs"
+    if len(inputs) != len(module.input_names):
+        return "other inputs"
     try:
         with fl.no_grad():
             module(*inputs)

@@ -42,8 +42,8 @@ class Step:
     def run(self, env: dict[str, Any]) -> None:
         """Compute it."""
         call = self.call
-        values = [env[name] if name else None for name in self.inputs]
         try:
+            values = [env[name] if name else None for name in self.inputs]
             found = self._compute(call, values, env)
         except UNFIT as error:
             raise call.refuse(f"{type(error).__name__}: {error}") from error
@@ -94,6 +94,8 @@ class Plan:
         """Compute the outputs; ``env`` has the inputs and what ``free`` names."""
         for step in self.steps:
             step.run(env)
+        if missing := [name for name in self.outputs if name not in env]:
+            raise ImportedError(f"onnx.load(): nothing in the graph gives {missing[0]!r}")
         return [env[name] for name in self.outputs]
 
     def call(self, outer: Mapping[str, Any], *inputs: Any) -> list[Any]:
