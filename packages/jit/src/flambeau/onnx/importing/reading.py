@@ -180,6 +180,6 @@ def types_of(model: Any) -> dict[str, Any]:
 
     try:
         graph = shape_inference.infer_shapes(model).graph
-    except (RuntimeError, ValueError):
+    except (RuntimeError, ValueError, shape_inference.InferenceError):
         graph = model.graph
     return {each.name: each.type for each in (*graph.input, *graph.value_info, *graph.output)}
