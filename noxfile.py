@@ -129,17 +129,25 @@ def runtime(session: nox.Session) -> None:
     session.env["PYTHONPATH"] = f"{TOOLS}{os.pathsep}{jit.folder / 'tests'}"
     steps.run_suites(session, {"runtime": jit.folder / "tests"}, "-p", "in_runtime",
                      "-m", "not oracle and not slow")
+    serving = ROOT / "integration-tests" / "test_serving.py"
+    steps.run_pytest(session, serving, "serving", "-k", "c++")
 
 
 @nox.session(tags=["nightly"], requires=["build"])
 def browser(session: nox.Session) -> None:
     """Programs as WebAssembly: the gallery's page, drawn on in Chromium without a screen."""
-    needed = {"chromium": "chromium", "chromedriver": "chromium-driver", "node": "nodejs",
-              "emcc": "emscripten"}
+    needed = {"chromium": "chromium", "chromedriver": "chromium-driver",
+              "emcc": "emscripten node-acorn"}
     if absent := [package for program, package in needed.items() if not shutil.which(program)]:
         session.skip(f"apt-get install {' '.join(absent)}")
     install_all(session, "browser")
-    session.env["TESTED_BROWSER"] = "1"
+    folder = ROOT / "build" / "wasm"
+    source = BY_NAME["tensor-core"].folder / "cmake" / "wasm"
+    session.env["NODE_PATH"] = "/usr/share/nodejs"      # where Debian puts what emcc runs
+    session.run("emcmake", "cmake", "-G", "Ninja", "-S", str(source), "-B", str(folder),
+                f"-DPython_EXECUTABLE={session.bin}/python", external=True)
+    session.run("ninja", "-C", str(folder))
+    session.env.update(TESTED_BROWSER="1", TESTED_WEB_RUNTIME=str(folder))
     steps.run_pytest(session, ROOT / "integration-tests" / "browser", "browser")
 
 

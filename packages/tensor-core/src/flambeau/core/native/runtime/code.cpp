@@ -19,7 +19,9 @@ char *fl_code_map(const char *image, size_t n) {
 int fl_code_seal(char *base, size_t n) {
     if (mprotect(base, n, PROT_READ | PROT_EXEC) < 0)
         return -1;
+#ifndef __wasm__    /* which has no code in memory */
     __builtin___clear_cache(base, base + n);
+#endif
     return 0;
 }
 

@@ -104,7 +104,7 @@ Entry read_entry(std::string_view bytes, uint64_t at) {
         not_a_zip();
     const uint64_t skip = 30 + little(local, 26, 2) + little(local, 28, 2);
     return {part(bytes, at + 46, name), part(part(bytes, start, bytes.size() - start), skip, size),
-            46 + name + extra + comment};
+            static_cast<size_t>(46 + name + extra + comment)};
 }
 
 }  // namespace

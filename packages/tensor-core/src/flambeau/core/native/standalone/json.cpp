@@ -1,5 +1,8 @@
 #include "standalone/json.h"
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <string>
 #include <unordered_set>
 
 const Json *Json::find(std::string_view key) const {
@@ -131,6 +134,21 @@ class Parser {
             fail();
     }
 
+    /* libc++ before 20, which WebAssembly has, reads no reals; there is one locale there. */
+    std::from_chars_result real(double &to) {
+#ifdef __cpp_lib_to_chars
+        return std::from_chars(at_, end_, to);
+#else
+        const std::string text(at_, std::find_if_not(at_, end_, [](char c) {
+                                   return strchr_in("+-.0123456789eE", c);
+                               }));
+        char *last = nullptr;
+        to = strtod(text.c_str(), &last);
+        const auto read = last - text.c_str();
+        return {at_ + read, read ? std::errc() : std::errc::invalid_argument};
+#endif
+    }
+
     void number(Json &made) {
         std::from_chars_result done = std::from_chars(at_, end_, made.integer);
         bool whole = done.ec == std::errc() &&
@@ -138,7 +156,7 @@ class Parser {
         made.kind = Json::INT;
         if (!whole) {
             made.kind = Json::FLOAT;
-            done = std::from_chars(at_, end_, made.real);
+            done = real(made.real);
             if (done.ec != std::errc() || !(made.real - made.real == 0))
                 fail();
         }

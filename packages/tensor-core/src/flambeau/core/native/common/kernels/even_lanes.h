@@ -11,7 +11,7 @@ inline Index<T> every_second(std::integer_sequence<int, E...>) {
 
 /* Every second element of two vectors, from number FIRST on. */
 template <int FIRST, class T> inline Vector<T> second_lanes(Vector<T> a, Vector<T> b) {
-    return __builtin_shuffle(a, b, every_second<T, FIRST>(Every<T>{}));
+    return fl_shuffle(a, b, every_second<T, FIRST>(Every<T>{}));
 }
 
 /* As TakeEven of phase_rows.h: `room` elements may be read. The last vector ends with the last

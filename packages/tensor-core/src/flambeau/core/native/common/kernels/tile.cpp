@@ -3,6 +3,7 @@
 #include "dispatch/pointwise.h"
 #include "common/kernels/convert.h"
 #include "common/kernels/even_lanes.h"
+#include "common/kernels/shuffle.h"
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
@@ -26,14 +27,14 @@ template <class U>
 inline void transpose_block(U *out, int64_t cols, const U *in, int64_t step) {
     quad a = load_quad(in), b = load_quad(in + step);
     quad c = load_quad(in + 2 * step), d = load_quad(in + 3 * step);
-    quad ab0 = __builtin_shuffle(a, b, pick{0, 4, 1, 5});
-    quad ab1 = __builtin_shuffle(a, b, pick{2, 6, 3, 7});
-    quad cd0 = __builtin_shuffle(c, d, pick{0, 4, 1, 5});
-    quad cd1 = __builtin_shuffle(c, d, pick{2, 6, 3, 7});
-    quad rows[4] = {__builtin_shuffle(ab0, cd0, pick{0, 1, 4, 5}),
-                    __builtin_shuffle(ab0, cd0, pick{2, 3, 6, 7}),
-                    __builtin_shuffle(ab1, cd1, pick{0, 1, 4, 5}),
-                    __builtin_shuffle(ab1, cd1, pick{2, 3, 6, 7})};
+    quad ab0 = fl_shuffle(a, b, pick{0, 4, 1, 5});
+    quad ab1 = fl_shuffle(a, b, pick{2, 6, 3, 7});
+    quad cd0 = fl_shuffle(c, d, pick{0, 4, 1, 5});
+    quad cd1 = fl_shuffle(c, d, pick{2, 6, 3, 7});
+    quad rows[4] = {fl_shuffle(ab0, cd0, pick{0, 1, 4, 5}),
+                    fl_shuffle(ab0, cd0, pick{2, 3, 6, 7}),
+                    fl_shuffle(ab1, cd1, pick{0, 1, 4, 5}),
+                    fl_shuffle(ab1, cd1, pick{2, 3, 6, 7})};
     for (int r = 0; r < 4; r++)
         memcpy(out + r * cols, &rows[r], sizeof(quad));
 }
@@ -84,8 +85,8 @@ inline void transpose_block(unit<uint16_t> *out, int64_t cols, const unit<uint16
         memcpy(&a[c], in + c * step, sizeof(eight));
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 4; i++) {
-            b[2 * i] = __builtin_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
-            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
+            b[2 * i] = fl_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
+            b[2 * i + 1] = fl_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
         }
         memcpy(a, b, sizeof a);
     }
@@ -361,7 +362,8 @@ void scatter_stored(void *dst, const void *tile, int64_t rows, int64_t cols, int
 extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA);
 extern "C" const fl_tile_moves FL_CAT(fl_tile_moves_, FL_ISA) = {
     {GATHERS(fl_bool), GATHERS(uint8_t), GATHERS(int8_t),
-     GATHERS(int16_t, gather<int16_t, int16_t>), GATHERS(int32_t), GATHERS(int64_t), GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
+     GATHERS(int16_t, gather<int16_t, int16_t>), GATHERS(int32_t), GATHERS(int64_t),
+     GATHERS(uint16_t), GATHERS(uint32_t), GATHERS(uint64_t), GATHERS(fl_f16),
      GATHERS(fl_bf16), GATHERS(float), GATHERS(double), GATHERS(fl_c64), GATHERS(fl_c128),
      GATHERS_STORED(fl_e4m3, float), GATHERS_STORED(fl_e5m2, float),
      GATHERS_STORED(fl_e4m3uz, float), GATHERS_STORED(fl_e5m2uz, float),

@@ -1,6 +1,7 @@
 /* Vectors of float and double for the products: the widest of the level, with fused multiply-add
  * where the level has one. Everything has internal linkage, like all code compiled per level. */
 #pragma once
+#include "common/kernels/shuffle.h"
 #include <stdint.h>
 #include <utility>
 
@@ -155,8 +156,8 @@ inline Index<T> lower_lanes(std::integer_sequence<int, E...>) {
 }
 
 template <class T, int S> inline void exchange(Vector<T> &a, Vector<T> &b) {
-    Vector<T> upper = __builtin_shuffle(a, b, upper_lanes<T, S>(Every<T>{}));
-    Vector<T> lower = __builtin_shuffle(a, b, lower_lanes<T, S>(Every<T>{}));
+    Vector<T> upper = fl_shuffle(a, b, upper_lanes<T, S>(Every<T>{}));
+    Vector<T> lower = fl_shuffle(a, b, lower_lanes<T, S>(Every<T>{}));
     a = upper;
     b = lower;
 }
@@ -180,7 +181,7 @@ template <class T, int S = Lanes<T>::COUNT / 2> inline T sum_lanes(Vector<T> v) 
     if constexpr (S == 0)
         return v[0];
     else
-        return sum_lanes<T, S / 2>(v + __builtin_shuffle(v, partners<T, S>(Every<T>{})));
+        return sum_lanes<T, S / 2>(v + fl_shuffle(v, partners<T, S>(Every<T>{})));
 }
 
 } // namespace

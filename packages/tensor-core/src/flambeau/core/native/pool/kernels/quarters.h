@@ -3,6 +3,7 @@
 #pragma once
 #include "pool/kernels/pool.h"
 #include "common/kernels/lanes.h"
+#include "common/kernels/shuffle.h"
 #include <utility>
 
 namespace {
@@ -46,12 +47,12 @@ struct Quarters {
         const Ints even = every_second<0>(Each{}), odd = every_second<1>(Each{});
         const Ints first = even + (int32_t)start, below = first + (int32_t)width;
         load(top, room, pair);
-        value = __builtin_shuffle(pair[0], pair[1], even);
+        value = fl_shuffle(pair[0], pair[1], even);
         position = first;
-        meet(__builtin_shuffle(pair[0], pair[1], odd), first + 1);
+        meet(fl_shuffle(pair[0], pair[1], odd), first + 1);
         load(top + width, room - width, pair);
-        meet(__builtin_shuffle(pair[0], pair[1], even), below);
-        meet(__builtin_shuffle(pair[0], pair[1], odd), below + 1);
+        meet(fl_shuffle(pair[0], pair[1], even), below);
+        meet(fl_shuffle(pair[0], pair[1], odd), below + 1);
     }
 
     /* The first `count` lanes; whole vectors where there is room for them. */

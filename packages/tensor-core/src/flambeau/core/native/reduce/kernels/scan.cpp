@@ -5,6 +5,7 @@
  * wait for each addition. The rounds associate the same way at every ISA level. */
 #include "reduce/kernels/scan.h"
 #include "common/kernels/lanes.h"
+#include "common/kernels/shuffle.h"
 
 namespace {
 
@@ -14,9 +15,9 @@ typedef long long Places __attribute__((vector_size(64)));
 
 FL_TIGHT Eight own_sums(Eight v) {
     const Eight zero = {};
-    v += __builtin_shuffle(zero, v, (Places){0, 8, 9, 10, 11, 12, 13, 14});
-    v += __builtin_shuffle(zero, v, (Places){0, 0, 8, 9, 10, 11, 12, 13});
-    return v + __builtin_shuffle(zero, v, (Places){0, 0, 0, 0, 8, 9, 10, 11});
+    v += fl_shuffle(zero, v, (Places){0, 8, 9, 10, 11, 12, 13, 14});
+    v += fl_shuffle(zero, v, (Places){0, 0, 8, 9, 10, 11, 12, 13});
+    return v + fl_shuffle(zero, v, (Places){0, 0, 0, 0, 8, 9, 10, 11});
 }
 
 template <class T> FL_TIGHT Eight widen(const T *x) {
@@ -32,7 +33,7 @@ template <class T> FL_TIGHT void narrow(const Eight &v, T *out) {
 }
 
 FL_TIGHT Eight last_of(const Eight &v) {
-    return __builtin_shuffle(v, (Places){7, 7, 7, 7, 7, 7, 7, 7});
+    return fl_shuffle(v, (Places){7, 7, 7, 7, 7, 7, 7, 7});
 }
 #else
 struct Eight {
