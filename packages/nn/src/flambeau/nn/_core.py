@@ -3,5 +3,7 @@
 from typing import Any
 
 import flambeau.core.ops
+from flambeau.core.decompositions.matmul import spread_weight as _spread_weight
 
 ops: Any = flambeau.core.ops  # its names come from the operator table at run time
+spread_weight: Any = _spread_weight

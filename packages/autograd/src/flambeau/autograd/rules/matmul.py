@@ -4,6 +4,7 @@ from math import prod
 from flambeau.autograd._table import NAMES_BY_RANKS, rule
 from flambeau.autograd.rules._help import conj, matrix_transpose, sum_to_shape, zeros
 from flambeau.core import ops
+from flambeau.core.decompositions.matmul import spread_weight
 
 
 # ---- matmul: vectors, matrices, stacks ---------------------------------------------------------
@@ -63,6 +64,37 @@ rule("quantized_linear",
      input=lambda g, weight, scales: (g * scales.to(g.dtype)) @ weight.to(g.dtype),
      scales=lambda g, input, weight: (
          _rows_or_row(g) * (_rows_or_row(input) @ weight.to(g.dtype).t())).sum(0).float(),
+     bias=lambda g: _rows_or_row(g).sum(0).float())
+
+
+# ---- weight_only_linear: weights are constants but for halves, and learn through their scales ---
+def _weight_gradient(g, input):
+    return (_rows_or_row(g).t() @ _rows_or_row(input)).float()
+
+
+def _by_groups(t, group, like):
+    """Sums over the columns of each group."""
+    if like.shape[1] == 1:
+        return t.sum(1, True).to(like.dtype)
+    rows, columns = t.shape
+    t = ops.cat([t, zeros((rows, like.shape[1] * group - columns), t)], 1)
+    return t.reshape(rows, -1, group).sum(2).to(like.dtype)
+
+
+def _weight_only_scales(g, input, weight, scales, offsets, group):
+    rows, columns = weight.shape[0], input.shape[-1]
+    one = ops.full_of((rows, 1), 1, dtype=scales.dtype, device=scales.device)
+    whole = spread_weight(weight, one, None if offsets is None else one - one, group, columns)
+    return _by_groups(_weight_gradient(g, input) * whole, group, scales)
+
+
+rule("weight_only_linear",
+     input=lambda g, input, weight, scales, offsets, group: (
+         g @ spread_weight(weight, scales, offsets, group, input.shape[-1]).to(g.dtype)),
+     weight=lambda g, input, weight: _weight_gradient(g, input).to(weight.dtype),
+     scales=_weight_only_scales,
+     offsets=lambda g, input, offsets, group: (
+         _by_groups(_weight_gradient(g, input), group, offsets)),
      bias=lambda g: _rows_or_row(g).sum(0).float())
 
 

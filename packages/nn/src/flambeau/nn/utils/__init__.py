@@ -15,18 +15,32 @@ from .fusion import (
     fuse_linear_bn_eval,
     fuse_linear_bn_weights,
 )
+from .gguf import GGUF, load_gguf
 from .init import skip_init
 from .memory_format import (
     convert_conv2d_weight_memory_format,
     convert_conv3d_weight_memory_format,
 )
+from .packed_states import load_quantized, unpack_state
 from .quantization import QuantizedEmbedding, QuantizedLinear, quantize_dynamic
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+from .weight_only import (
+    QuantizedWeight,
+    WeightOnlyEmbedding,
+    WeightOnlyLinear,
+    pack_int4,
+    quantize_weight,
+    quantize_weights,
+)
 
 __all__ = [
+    "GGUF",
     "QuantizedEmbedding",
     "QuantizedLinear",
+    "QuantizedWeight",
+    "WeightOnlyEmbedding",
+    "WeightOnlyLinear",
     "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
@@ -38,17 +52,23 @@ __all__ = [
     "fuse_linear_bn_eval",
     "fuse_linear_bn_weights",
     "get_total_norm",
+    "load_gguf",
+    "load_quantized",
+    "pack_int4",
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
     "prune",
     "quantize_dynamic",
+    "quantize_weight",
+    "quantize_weights",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
     "skip_init",
     "spectral_norm",
     "stateless",
+    "unpack_state",
     "vector_to_parameters",
     "weight_norm",
 ]

@@ -158,31 +158,39 @@ def quantize_dynamic(
     integer-arithmetic-only inference (2018), symmetric and with the inputs' ranges taken as they
     come.
     """
+    return replace_layers(module, {Linear: QuantizedLinear, Embedding: QuantizedEmbedding}, kinds,
+                          skip, "quantize_dynamic")
+
+
+def replace_layers(
+    module: Module,
+    forms: dict[type[Module], Callable[[Any], Module]],
+    kinds: tuple[type[Module], ...],
+    skip: Callable[[str, Module], bool] | None,
+    title: str,
+) -> Module:
+    """A copy in evaluation mode, with another form instead of each layer of these kinds."""
     for kind in kinds:
-        if kind not in _MADE:
-            raise ValueError(f"quantize_dynamic(): {kind.__name__} has no quantized form; kinds "
-                             f"are {', '.join(known.__name__ for known in _MADE)}")
+        if kind not in forms:
+            raise ValueError(f"{title}(): {kind.__name__} has no quantized form; kinds "
+                             f"are {', '.join(known.__name__ for known in forms)}")
     result = copy.deepcopy(module)
     made: dict[int, Module] = {}
     for name, layer in list(result.named_modules(remove_duplicate=False)):
         if type(layer) in kinds and not (skip and skip(name, layer)):
-            quantized = made.setdefault(id(layer), _quantized(layer, made))
+            if id(layer) not in made:
+                made[id(layer)] = _share(forms[type(layer)](layer), layer, made)
             if not name:
-                return quantized.eval()
+                return made[id(layer)].eval()
             parent, _, last = name.rpartition(".")
-            setattr(result.get_submodule(parent), last, quantized)
+            setattr(result.get_submodule(parent), last, made[id(layer)])
     return result.eval()
 
 
-_MADE: dict[type[Module], Any] = {Linear: QuantizedLinear, Embedding: QuantizedEmbedding}
-
-
-def _quantized(layer: Any, made: dict[int, Module]) -> Module:
-    """A layer's quantized form, with the matrix of an earlier layer that has the same weight."""
-    if id(layer) in made:
-        return made[id(layer)]
-    quantized: _Quantized = _MADE[type(layer)](layer)
+def _share(quantized: Module, layer: Any, made: dict[int, Module]) -> Module:
+    """The layer, with the matrix of an earlier one that is made from the same weight."""
     same = made.setdefault(id(layer.weight), quantized)
-    if isinstance(same, _Quantized):
-        quantized.weight, quantized.scales = same.weight, same.scales
+    for name in ("weight", "scales", "offsets"):
+        if name in same._buffers:
+            setattr(quantized, name, same._buffers[name])
     return quantized

@@ -25,6 +25,35 @@ def quantized_linear(x, weight, scales, bias):
     return (result if bias is None else result + bias).to(x.dtype)
 
 
+def spread_weight(weight, scales, offsets, group, k):
+    """A weight of ``weight_only_linear`` as a matrix of float32 with k columns."""
+    whole = weight
+    if weight.dtype is dtypes["uint8"]:
+        blocks = weight.reshape(weight.shape[0], -1, 16)
+        fours = [ops.bitwise_and(blocks, 15), ops.bitwise_right_shift(blocks, 4)]
+        whole = ops.cat(fours, 2).reshape(weight.shape[0], -1).narrow(1, 0, k)
+    whole = wide(whole.to(dtypes["float32"]))
+    if scales is None:
+        return whole
+    if offsets is None and weight.dtype is dtypes["uint8"]:
+        whole = whole - 8
+
+    def columns(factors):
+        factors = wide(factors)
+        if factors.shape[1] == 1:
+            return factors
+        return ops.repeat_interleave(factors, group, 1).narrow(1, 0, k)
+
+    whole = whole * columns(scales)
+    return whole if offsets is None else whole + columns(offsets)
+
+
+def weight_only_linear(x, weight, scales, offsets, bias, group):
+    values = spread_weight(weight, scales, offsets, group, x.shape[-1])
+    result = ops.matmul(wide(x), values.t())
+    return (result if bias is None else result + bias).to(x.dtype)
+
+
 # ---- sparse ------------------------------------------------------------------------------------
 def csr_product(row_starts, columns, values, dense):
     entries = numbers(values.shape[0], values.device)

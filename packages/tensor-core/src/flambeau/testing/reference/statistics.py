@@ -161,6 +161,22 @@ def quantized_linear(x, weight, scales, bias):
     return (result if bias is None else result + bias).astype(x.dtype)
 
 
+@kernel("weight_only_linear")
+def weight_only_linear(x, weight, scales, offsets, bias, group):
+    values = weight
+    if weight.dtype == np.uint8:
+        blocks = weight.reshape(len(weight), -1, 16)
+        values = np.concatenate([blocks & 15, blocks >> 4], 2).reshape(len(weight), -1)
+        values = values[:, :x.shape[-1]].astype(np.float64) - (8 if offsets is None else 0)
+    if scales is not None:
+        times = group or x.shape[-1]
+        scales, offsets = (None if f is None else np.repeat(f, times, 1)[:, :x.shape[-1]]
+                           for f in (scales, offsets))
+        values = values * scales + (0 if offsets is None else offsets)
+    result = x.astype(np.float64) @ values.astype(np.float64).T
+    return (result if bias is None else result + bias).astype(x.dtype)
+
+
 @kernel("sampled_product")
 def sampled_product(rows, columns, left, right):
     return (left[rows] * right[columns]).sum(1)

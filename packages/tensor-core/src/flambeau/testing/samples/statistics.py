@@ -26,6 +26,14 @@ def _norm(m):
             for d, keepdim in ((None, False), ((1,), True), ((0,), False))]
 
 
+_NINE = np.linspace(-1, 1, 9, dtype=np.float32)
+
+
+def _factors(columns, group):
+    groups = -(-columns // group) if group else 1
+    return np.linspace(0.5, 1, 9 * groups, dtype=np.float32).reshape(9, groups)
+
+
 def _floats(m):
     return m.dtype in ("float32", "float64")
 
@@ -70,6 +78,13 @@ BY_KEY = {
          np.linspace(0.5, 1, 9, dtype=np.float32), b)
         for shape in ((5,), (0, 3), (2, 3, 70))
         for b in (None, np.linspace(-1, 1, 9, dtype=np.float32))] if m.dtype == "float32" else [],
+    "weight_only_linear": lambda m: [
+        (m.array(*shape), np.arange(9 * (-(-shape[-1] // 32) * 16 if four else shape[-1])).reshape(
+            9, -1).astype(np.uint8 if four else np.int8), _factors(shape[-1], group),
+         _factors(shape[-1], group) if shift else None, bias, group)
+        for shape, group, bias in (((5,), 0, None), ((0, 3), 0, None), ((2, 3, 70), 32, _NINE),
+                                   ((5, 64), 0, _NINE))
+        for four in (False, True) for shift in (False, True)] if m.dtype == "float32" else [],
     "sampled_product": lambda m: [(np.array([0, 2, 2]), np.array([3, 0, 1]), m.array(3, n),
                                    m.array(4, n)) for n in (0, 3, 70)] if _wide(m) else [],
     "histogram_of": _histogram,

@@ -16,7 +16,7 @@ from flambeau.autograd.transforms.batching.layers import LAYER_RULES
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.autograd.transforms.batching.masks import masked_scatter, masked_select, refuse
 from flambeau.autograd.transforms.batching.pointwise import pointwise
-from flambeau.autograd.transforms.batching.products import linear, matmul, quantized_linear
+from flambeau.autograd.transforms.batching.products import linear, matmul, narrow_linear
 from flambeau.autograd.transforms.batching.recurrent import RECURRENT_RULES
 from flambeau.autograd.transforms.batching.stacks import STACK_RULES, in_front
 from flambeau.autograd.transforms.batching.views import VIEW_RULES
@@ -32,7 +32,8 @@ _RULES = {
     **VIEW_RULES, **INDEX_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
     "cat": cat, "matmul": matmul, "linear": linear,
-    "quantized_linear": quantized_linear,
+    "quantized_linear": narrow_linear,
+    "weight_only_linear": narrow_linear,
     "argmax": flattened_best, "argmin": flattened_best,
     "median": flattened_median, "nanmedian": flattened_median,
     "masked_select": masked_select, "masked_scatter": masked_scatter,

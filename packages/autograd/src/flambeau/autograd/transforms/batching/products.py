@@ -4,7 +4,7 @@ from __future__ import annotations
 from flambeau.autograd.transforms.batching.basics import align, call
 from flambeau.autograd.transforms.batching.loop import loop
 
-__all__ = ["linear", "matmul", "quantized_linear"]
+__all__ = ["linear", "matmul", "narrow_linear"]
 
 
 def matmul(level, op, args, flags, seen):
@@ -52,7 +52,7 @@ def linear(level, op, args, flags, seen):
     return call("add", (result, align(bias, rank) if flags[2] else bias))
 
 
-def quantized_linear(level, op, args, flags, seen):
+def narrow_linear(level, op, args, flags, seen):
     """Rows of all samples by one weight; other batches go sample by sample."""
     if any(flags[1:]):
         return loop(level, op, args, flags, seen)

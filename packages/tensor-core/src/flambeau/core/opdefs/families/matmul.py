@@ -75,6 +75,12 @@ OPDEFS = (
            "``input @ (weight * scales[:, None]).T + bias`` for weights of int8; rows of the input "
            "are rounded to 127 steps on either side of zero, and products summed as integers.",
            batching="rule", decomposes=True),
+    helper("weight_only_linear(Tensor input, Tensor weight, Tensor? scales=None, "
+           "Tensor? offsets=None, Tensor? bias=None, Int group=0)",
+           "``input @ (weight * scales + offsets).T + bias``, with factors for each group of "
+           "columns; weights of int8, float16, bfloat16, or of four bits in uint8: 32 columns in "
+           "16 bytes, which count from 0 with offsets and from -8 without.",
+           batching="rule", decomposes=True),
     composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)",
               forms=("function", "nn"),
               doc="``input1 @ weight @ input2 + bias``.", autocast="lower"),
