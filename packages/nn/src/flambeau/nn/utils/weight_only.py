@@ -206,8 +206,8 @@ class _WeightOnly(Module):
 class WeightOnlyLinear(_WeightOnly):
     r"""``Linear`` with weights in few bits, which become float32 as they are multiplied.
 
-    Inputs are not rounded. One row of the input is limited by reading weights, so it takes as
-    much less time as they take less memory; many rows take as long as in float32 or longer.
+    Inputs are not rounded. It is for memory: a row of the input takes about as long as in float32
+    where weights come from memory, and longer where they lie in the caches, as many rows do.
     Results have the same bits on every processor, with any number of threads, and for a row
     alone or among others. Gradients pass to the input, to the bias, and to the scales.
 
@@ -275,9 +275,8 @@ def quantize_weights(
 ) -> Module:
     """A copy of a trained network whose linear layers and tables have weights in few bits.
 
-    Inputs are not rounded, as they are by :func:`quantize_dynamic`: less is lost, and single
-    rows are as fast; many rows at once are not. Which layers change, and which weights stay
-    shared, is as there.
+    Inputs are not rounded, as they are by :func:`quantize_dynamic`: less is lost, and it is not
+    faster than float32. Which layers change, and which weights stay shared, is as there.
 
     Args:
         module: The network, which stays as it is.

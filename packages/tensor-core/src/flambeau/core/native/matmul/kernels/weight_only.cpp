@@ -1,160 +1,8 @@
 /* Products with narrow weights: four columns at a time, 16 sums each in lanes that are the same at
  * every level, multiplied and added apart, so that results agree bit for bit. */
-#include "matmul/kernels/weight_only.h"
-#include "common/kernels/convert.h"
-#include "common/kernels/lanes.h"
-#include <string.h>
+#include "matmul/kernels/weight_only_blocks.h"
 
 namespace {
-
-typedef fl_weight_only_product Product;
-typedef float V __attribute__((vector_size(64)));
-typedef float Loose __attribute__((vector_size(64), aligned(4), may_alias));
-const int64_t BLOCK = 32;
-
-struct Pair {
-    V low, high;
-};
-
-FL_TIGHT float widened(fl_f16 x) {
-#if defined(__F16C__)
-    return _cvtsh_ss(x.v);
-#else
-    return widen(x);
-#endif
-}
-
-FL_TIGHT float number(const char *at, fl_narrow kind, int64_t i) {
-    if (kind == FL_NARROW_NOT)
-        return ((const float *)at)[i];
-    return kind == FL_NARROW_F16 ? widened(((const fl_f16 *)at)[i])
-                                 : widen(((const fl_bf16 *)at)[i]);
-}
-
-/* What integers of a group are worth. */
-struct Group {
-    float scale, offset, centre;
-#if defined(__AVX512F__)
-    V table;                        /* of the 16 numbers that four bits hold */
-#endif
-};
-
-FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
-    Group to = {1, 0, 0};
-    const int64_t at = j * p->groups + g;
-    if (p->scales)
-        to.scale = number(p->scales, p->scales_kind, at);
-    if (p->offsets)
-        to.offset = number(p->offsets, p->offsets_kind, at);
-    else if (p->kind == FL_NARROW_I4)
-        to.centre = 8;
-#if defined(__AVX512F__)
-    const V digits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    to.table = (digits - to.centre) * to.scale + to.offset;
-#endif
-    return to;
-}
-
-#if defined(__AVX512F__)
-FL_TIGHT __m512i wide(const char *w, int q) {
-    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)w + q));
-}
-#elif defined(__AVX2__)
-/* 16 numbers of 32 bits as floats. */
-FL_TIGHT void floats(__m256i low, __m256i high, V &to) {
-    const __m256 parts[2] = {_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)};
-    memcpy(&to, parts, sizeof to);
-}
-#endif
-
-/* A block of 32 columns as floats; `bytes` is what it takes in memory. */
-struct Int8 {
-    static const int64_t bytes = 32;
-    static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
-#if defined(__AVX512F__)
-        to = {(V)_mm512_cvtepi32_ps(wide(w, 0)), (V)_mm512_cvtepi32_ps(wide(w, 1))};
-#elif defined(__AVX2__)
-        __m256i q[4];
-        for (int i = 0; i < 4; i++)
-            q[i] = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(w + 8 * i)));
-        floats(q[0], q[1], to.low);
-        floats(q[2], q[3], to.high);
-#else
-        for (int i = 0; i < 16; i++) {
-            to.low[i] = (float)((const int8_t *)w)[i];
-            to.high[i] = (float)((const int8_t *)w)[i + 16];
-        }
-#endif
-        to.low = to.low * g.scale + g.offset;
-        to.high = to.high * g.scale + g.offset;
-    }
-};
-
-struct Int4 {
-    static const int64_t bytes = 16;
-    static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
-#if defined(__AVX512F__)
-        const __m512i q = wide(w, 0);           /* the look-up takes four bits of each number */
-        to.low = (V)_mm512_permutexvar_ps(q, (__m512)g.table);
-        to.high = (V)_mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), (__m512)g.table);
-#else
-#if defined(__AVX2__)
-        const __m128i q = _mm_loadu_si128((const __m128i *)w), four = _mm_set1_epi8(15);
-        const __m128i low = _mm_and_si128(q, four);
-        const __m128i high = _mm_and_si128(_mm_srli_epi16(q, 4), four);
-        floats(_mm256_cvtepu8_epi32(low), _mm256_cvtepu8_epi32(_mm_srli_si128(low, 8)), to.low);
-        floats(_mm256_cvtepu8_epi32(high), _mm256_cvtepu8_epi32(_mm_srli_si128(high, 8)), to.high);
-#else
-        for (int i = 0; i < 16; i++) {
-            to.low[i] = (float)((uint8_t)w[i] & 15);
-            to.high[i] = (float)((uint8_t)w[i] >> 4);
-        }
-#endif
-        to.low = (to.low - g.centre) * g.scale + g.offset;
-        to.high = (to.high - g.centre) * g.scale + g.offset;
-#endif
-    }
-};
-
-template <class H>
-struct Half {
-    static const int64_t bytes = 64;
-    static FL_TIGHT void expand(const char *w, const Group &, Pair &to) {
-        const H *from = (const H *)w;
-        for (int i = 0; i < 16; i++) {
-            to.low[i] = widen(from[i]);
-            to.high[i] = widen(from[i + 16]);
-        }
-    }
-};
-
-#if defined(__AVX512F__)
-template <> FL_TIGHT void Half<fl_f16>::expand(const char *w, const Group &, Pair &to) {
-    to.low = (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)w));
-    to.high = (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)w + 1));
-}
-template <> FL_TIGHT void Half<fl_bf16>::expand(const char *w, const Group &, Pair &to) {
-    const __m256i *q = (const __m256i *)w;
-    to.low = (V)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(q)), 16);
-    to.high = (V)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(q + 1)), 16);
-}
-#elif defined(__F16C__) && defined(__AVX2__)
-template <> FL_TIGHT void Half<fl_f16>::expand(const char *w, const Group &, Pair &to) {
-    __m256 parts[4];
-    for (int i = 0; i < 4; i++)
-        parts[i] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)w + i));
-    memcpy(&to, parts, sizeof to);
-}
-#endif
-
-/* Rows that were spread before. */
-struct Spread {
-    static const int64_t bytes = 128;
-    static FL_TIGHT void expand(const char *w, const Group &, Pair &to) {
-        to.low = *(const Loose *)w;
-        to.high = *((const Loose *)w + 1);
-    }
-};
 
 /* A block at the end of a row, with zeros past it. */
 template <class F>
@@ -166,6 +14,111 @@ FL_TIGHT const char *whole_block(const char *w, int64_t left, char *room) {
     return room;
 }
 
+#if defined(FL_EIGHTS)
+/* Sums of one row of x with one column, in two registers of eight lanes. */
+struct Sums {
+    Eight low, high;
+
+    float total() const {
+        const Eight eight = _mm256_add_ps(low, high);
+        const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight),
+                                       _mm256_extractf128_ps(eight, 1));
+        const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(two) + _mm_cvtss_f32(_mm_shuffle_ps(two, two, 1));
+    }
+
+    FL_TIGHT void add(Eight weights, const float *x, int i) {
+        Eight &to = i & 1 ? high : low;
+        to = _mm256_add_ps(to, _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), weights));
+    }
+};
+
+const int FACTORS = 32;
+
+/* Scales and offsets of some groups of a row, as floats. */
+struct Factors {
+    float scales[FACTORS], offsets[FACTORS];
+
+    FL_TIGHT void read(const Product *p, int64_t j, int64_t first) {
+        const int64_t at = j * p->groups + first, left = p->groups - first;
+        const int count = left < FACTORS ? (int)left : FACTORS;
+        fill(scales, p->scales, p->scales_kind, at, count, 1);
+        fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
+    }
+
+    FL_TIGHT Group of(const Product *p, int64_t g) const {
+        const bool is_centred = p->kind == FL_NARROW_I4 && !p->offsets;
+        return {scales[g], offsets[g], is_centred ? 8.0f : 0.0f};
+    }
+
+    static FL_TIGHT void fill(float *to, const char *from, fl_narrow kind, int64_t at, int count,
+                              float other) {
+        if (!from)
+            for (int i = 0; i < count; i++)
+                to[i] = other;
+        else if (kind == FL_NARROW_F16)
+            for (int i = 0; i < count; i++)
+                to[i] = widened(((const fl_f16 *)from)[at + i]);
+        else
+            for (int i = 0; i < count; i++)
+                to[i] = number(from, kind, at + i);
+    }
+};
+
+FL_TIGHT void finish(const Product *p, int64_t i, int64_t j, const Sums &sums) {
+    p->c[i * p->n + j] = p->bias ? sums.total() + p->bias[j] : sums.total();
+}
+
+/* R rows of x by one column, in eight registers at the most. */
+template <class F, int R>
+void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t row_bytes) {
+    const float *x = p->x + i * p->padded;
+    const int64_t next = p->padded;
+    const Sums none = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    Sums r0 = none, r1 = none, r2 = none, r3 = none;
+    Factors factors;
+    Group group;
+    for (int64_t g = 0, end = 0, q = 0; q < p->padded; q += BLOCK) {
+        if (q == end) {
+            if (g % FACTORS == 0)
+                factors.read(p, j, g);
+            group = factors.of(p, g % FACTORS);
+            end = ++g < p->groups ? end + p->group : p->padded;
+        }
+        alignas(64) char room[F::bytes];
+        const int64_t at = q / BLOCK * F::bytes;
+        const char *w = whole_block<F>(weight + at, row_bytes - at, room);
+#pragma GCC unroll 4
+        for (int e = 0; e < 4; e++) {
+            const Eight weights = F::eight(w, group, e);
+            r0.add(weights, x + q, e);
+            if constexpr (R > 1) {
+                r1.add(weights, x + next + q, e);
+                r2.add(weights, x + 2 * next + q, e);
+                r3.add(weights, x + 3 * next + q, e);
+            }
+        }
+    }
+    finish(p, i, j, r0);
+    if constexpr (R > 1) {
+        finish(p, i + 1, j, r1);
+        finish(p, i + 2, j, r2);
+        finish(p, i + 3, j, r3);
+    }
+}
+
+template <class F, int R>
+void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, int64_t row_bytes) {
+    for (int e = 0; e < cols; e++)
+        column<F, R>(p, i, j + e, weight + e * row_bytes, row_bytes);
+}
+
+template <class F>
+FL_TIGHT void spread_block(const char *w, const Group &group, float *to) {
+    for (int e = 0; e < 4; e++)
+        _mm256_storeu_ps(to + 8 * e, F::eight(w, group, e));
+}
+#else
 /* Halves are added to halves. */
 FL_TIGHT float total(const V &sums) {
     typedef float Eight __attribute__((vector_size(32)));
@@ -239,6 +192,15 @@ void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, 
 }
 
 template <class F>
+FL_TIGHT void spread_block(const char *w, const Group &group, float *to) {
+    Pair pair;
+    F::expand(w, group, pair);
+    *(Loose *)to = pair.low;
+    *(Loose *)(to + 16) = pair.high;
+}
+#endif
+
+template <class F>
 void spread(const Product *p, int64_t j, int cols, float *room) {
     for (int e = 0; e < cols; e++) {
         const char *w = p->weight + (j + e) * p->row_bytes;
@@ -249,10 +211,7 @@ void spread(const Product *p, int64_t j, int cols, float *room) {
             for (; q < end; q += BLOCK) {
                 alignas(64) char part[F::bytes];
                 const int64_t at = q / BLOCK * F::bytes;
-                Pair pair;
-                F::expand(whole_block<F>(w + at, p->row_bytes - at, part), group, pair);
-                *(Loose *)(to + q) = pair.low;
-                *(Loose *)(to + q + 16) = pair.high;
+                spread_block<F>(whole_block<F>(w + at, p->row_bytes - at, part), group, to + q);
             }
         }
     }

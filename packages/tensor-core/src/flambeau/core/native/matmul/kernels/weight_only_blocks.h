@@ -1,0 +1,174 @@
+/* Narrow weights as floats: 32 columns of a row at a time, as sixteens or as eights. */
+#pragma once
+#include "matmul/kernels/weight_only.h"
+#include "common/kernels/convert.h"
+#include "common/kernels/lanes.h"
+#include <string.h>
+
+namespace {
+
+typedef fl_weight_only_product Product;
+typedef float V __attribute__((vector_size(64)));
+typedef float Loose __attribute__((vector_size(64), aligned(4), may_alias));
+const int64_t BLOCK = 32;
+
+struct Pair {
+    V low, high;
+};
+
+FL_TIGHT float widened(fl_f16 x) {
+#if defined(__F16C__)
+    return _cvtsh_ss(x.v);
+#else
+    return widen(x);
+#endif
+}
+
+FL_TIGHT float number(const char *at, fl_narrow kind, int64_t i) {
+    if (kind == FL_NARROW_NOT)
+        return ((const float *)at)[i];
+    return kind == FL_NARROW_F16 ? widened(((const fl_f16 *)at)[i])
+                                 : widen(((const fl_bf16 *)at)[i]);
+}
+
+/* What integers of a group are worth. */
+struct Group {
+    float scale, offset, centre;
+#if defined(__AVX512F__)
+    V table;                        /* of the 16 numbers that four bits hold */
+#endif
+};
+
+FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
+    Group to = {1, 0, 0};
+    const int64_t at = j * p->groups + g;
+    if (p->scales)
+        to.scale = number(p->scales, p->scales_kind, at);
+    if (p->offsets)
+        to.offset = number(p->offsets, p->offsets_kind, at);
+    else if (p->kind == FL_NARROW_I4)
+        to.centre = 8;
+#if defined(__AVX512F__)
+    const V digits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    to.table = (digits - to.centre) * to.scale + to.offset;
+#endif
+    return to;
+}
+
+#if defined(__AVX512F__)
+FL_TIGHT __m512i wide(const char *w, int q) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)w + q));
+}
+#elif defined(__AVX2__)
+#define FL_EIGHTS                   /* blocks are expanded eight columns at a time */
+typedef __m256 Eight;
+
+FL_TIGHT Eight worth(__m256i q, const Group &g) {
+    const Eight centred = _mm256_sub_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(g.centre));
+    return _mm256_add_ps(_mm256_mul_ps(centred, _mm256_set1_ps(g.scale)),
+                         _mm256_set1_ps(g.offset));
+}
+#endif
+
+/* A block of 32 columns as floats; `bytes` is what it takes in memory. Where eight columns fill a
+ * register, `eight` gives the i-th eight of them, and a block is never in memory as a whole. */
+struct Int8 {
+    static const int64_t bytes = 32;
+#if defined(FL_EIGHTS)
+    static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
+        return worth(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(w + 8 * i))), g);
+    }
+#else
+    static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
+#if defined(__AVX512F__)
+        to = {(V)_mm512_cvtepi32_ps(wide(w, 0)), (V)_mm512_cvtepi32_ps(wide(w, 1))};
+#else
+        for (int i = 0; i < 16; i++) {
+            to.low[i] = (float)((const int8_t *)w)[i];
+            to.high[i] = (float)((const int8_t *)w)[i + 16];
+        }
+#endif
+        to.low = to.low * g.scale + g.offset;
+        to.high = to.high * g.scale + g.offset;
+    }
+#endif
+};
+
+struct Int4 {
+    static const int64_t bytes = 16;
+#if defined(FL_EIGHTS)
+    static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
+        const __m128i q = _mm_loadl_epi64((const __m128i *)(w + 8 * (i & 1)));
+        const __m128i digits = i < 2 ? q : _mm_srli_epi16(q, 4);
+        return worth(_mm256_cvtepu8_epi32(_mm_and_si128(digits, _mm_set1_epi8(15))), g);
+    }
+#else
+    static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
+#if defined(__AVX512F__)
+        const __m512i q = wide(w, 0);           /* the look-up takes four bits of each number */
+        to.low = (V)_mm512_permutexvar_ps(q, (__m512)g.table);
+        to.high = (V)_mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), (__m512)g.table);
+#else
+        for (int i = 0; i < 16; i++) {
+            to.low[i] = (float)((uint8_t)w[i] & 15);
+            to.high[i] = (float)((uint8_t)w[i] >> 4);
+        }
+        to.low = (to.low - g.centre) * g.scale + g.offset;
+        to.high = (to.high - g.centre) * g.scale + g.offset;
+#endif
+    }
+#endif
+};
+
+template <class H>
+struct Half {
+    static const int64_t bytes = 64;
+#if defined(FL_EIGHTS)
+    static FL_TIGHT Eight eight(const char *w, const Group &, int i);
+#else
+    static FL_TIGHT void expand(const char *w, const Group &, Pair &to) {
+        const H *from = (const H *)w;
+        for (int i = 0; i < 16; i++) {
+            to.low[i] = widen(from[i]);
+            to.high[i] = widen(from[i + 16]);
+        }
+    }
+#endif
+};
+
+#if defined(__AVX512F__)
+template <> FL_TIGHT void Half<fl_f16>::expand(const char *w, const Group &, Pair &to) {
+    to.low = (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)w));
+    to.high = (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)w + 1));
+}
+template <> FL_TIGHT void Half<fl_bf16>::expand(const char *w, const Group &, Pair &to) {
+    const __m256i *q = (const __m256i *)w;
+    to.low = (V)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(q)), 16);
+    to.high = (V)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(q + 1)), 16);
+}
+#elif defined(FL_EIGHTS)
+template <> FL_TIGHT Eight Half<fl_f16>::eight(const char *w, const Group &, int i) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)w + i));
+}
+template <> FL_TIGHT Eight Half<fl_bf16>::eight(const char *w, const Group &, int i) {
+    const __m256i q = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)w + i));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(q, 16));
+}
+#endif
+
+/* Rows that were spread before. */
+struct Spread {
+    static const int64_t bytes = 128;
+#if defined(FL_EIGHTS)
+    static FL_TIGHT Eight eight(const char *w, const Group &, int i) {
+        return _mm256_loadu_ps((const float *)w + 8 * i);
+    }
+#else
+    static FL_TIGHT void expand(const char *w, const Group &, Pair &to) {
+        to.low = *(const Loose *)w;
+        to.high = *((const Loose *)w + 1);
+    }
+#endif
+};
+
+}  // namespace
