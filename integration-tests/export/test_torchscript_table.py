@@ -64,7 +64,11 @@ def trace(path: Path) -> None:
 
 @line("`torch.jit.script")
 def script(path: Path) -> None:
-    assert jit.script(branch) is branch
+    scripted = jit.script(branch)
+    assert scripted(fl.ones(3)).tolist() == [2, 2, 2]
+    runtime = in_runtime(scripted.program(), path)
+    for x in (fl.ones(3), -fl.ones(5)):
+        assert bridge.same_bits(runtime(x)[0], branch(x))
 
     def sizes(x: Any) -> Any:
         return x[:2] if x.shape[0] > 2 else x + 1
