@@ -386,3 +386,19 @@ def test_errors_say_what_is_wrong():
     text = model_of([helper.make_node("Identity", ["x"], ["y"])], [("x", 8, [2])],
                     [("y", 8, [2])])
     assert "STRING" in refusal(text, fl.ones(2))
+
+
+def test_inference_that_crashes_ends_no_process(monkeypatch):
+    from flambeau.onnx.importing import inference
+
+    model = onnx.helper.make_model(onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])], "g",
+        [onnx.helper.make_tensor_value_info("x", 1, [2])],
+        [onnx.helper.make_tensor_value_info("y", 1, None)]))
+    worker = inference._Worker()
+    assert worker.inferred(model).graph.output[0].type.tensor_type.shape.dim[0].dim_value == 2
+    monkeypatch.setattr(inference, "_WORKER", "import os; os.abort()")
+    broken = inference._Worker()
+    assert broken.inferred(model) is None and broken.inferred(model) is None
+    assert worker.inferred(model) is not None
+    worker.end()

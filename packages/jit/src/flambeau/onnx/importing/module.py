@@ -8,8 +8,9 @@ from typing import Any
 import flambeau as fl
 from flambeau import nn
 from flambeau.onnx.errors import ImportedError
+from flambeau.onnx.importing.inference import Types
 from flambeau.onnx.importing.plan import Plan, Planner, fixed_names
-from flambeau.onnx.importing.reading import constant, dtype_of, skeleton, types_of
+from flambeau.onnx.importing.reading import constant, dtype_of, skeleton
 from flambeau.onnx.importing.values import Host, as_tensor
 
 
@@ -57,7 +58,7 @@ class OnnxModule(nn.Module):
         self.input_names = tuple(each.name for each in given)
         self.output_names = tuple(each.name for each in model.graph.output)
         self._dtypes = {each.name: each.type.tensor_type.elem_type for each in given}
-        planner = Planner(opsets, model.functions, folder, types_of(model))
+        planner = Planner(opsets, model.functions, folder, Types(model))
         return planner.graph(model.graph, constants=dict.fromkeys(names))
 
     def __getstate__(self) -> dict[str, Any]:

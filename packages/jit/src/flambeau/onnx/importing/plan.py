@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.onnx.errors import ImportedError
+from flambeau.onnx.importing.inference import Types
 from flambeau.onnx.importing.operators import HOST, OPERATORS
 from flambeau.onnx.importing.reading import NARROW, constant
 from flambeau.onnx.importing.table import CONTRIBUTED, Call, Operator
@@ -118,7 +119,7 @@ class Planner:
     """
 
     def __init__(self, opsets: Mapping[str, int], functions: Iterable[Any], folder: str,
-                 types: Mapping[str, Any]) -> None:
+                 types: Types | None = None) -> None:
         self.opsets = dict(opsets)
         self.functions = {(each.domain, each.name): each for each in functions}
         self.folder = folder
@@ -156,9 +157,10 @@ class Planner:
         """
         attributes = {each.name: self._attribute(each, known) for each in node.attribute}
         opset = self.opsets.get("" if node.domain in _OWN else node.domain, 1)
+        types = self.types if self.types is not None and self.types.may_be_narrow else {}
         for k, name in enumerate(node.input):
-            if name in self.types and self.types[name].tensor_type.elem_type in NARROW:
-                attributes[f"type_of_{k}"] = self.types[name].tensor_type.elem_type
+            if name in types and types[name].tensor_type.elem_type in NARROW:
+                attributes[f"type_of_{k}"] = types[name].tensor_type.elem_type
         call = Call(_key(node), node.name, opset, attributes, tuple(map(bool, node.output)))
         if missing := [name for name in node.input if name and name not in known]:
             raise call.refuse(f"it reads {missing[0]!r}, which nothing before it gives")
@@ -173,7 +175,7 @@ class Planner:
             return Operator(_Function(self, own, node), raw=True, placed=True)
         if call.op in OPERATORS:
             return OPERATORS[call.op]
-        found = _definition(node, call.opset, self.types)
+        found = _definition(node, call.opset, {} if self.types is None else self.types)
         if found is None:
             raise call.refuse(_why_unknown(node))
         return Operator(_Function(self, found, node), raw=True, placed=True)
@@ -209,7 +211,7 @@ class Planner:
         """The plan of a function's body, with a node's attributes put in."""
         opsets = {each.domain if each.domain not in _OWN else "": each.version
                   for each in proto.opset_import}
-        inner = Planner({**self.opsets, **opsets}, self.functions.values(), self.folder, {})
+        inner = Planner({**self.opsets, **opsets}, self.functions.values(), self.folder)
         given = {each.name: each for each in proto.attribute_proto}
         given |= {each.name: each for each in node.attribute}
         nodes = [_with_attributes(each, given) for each in proto.node]

@@ -172,14 +172,3 @@ def _name_domains(model: Any) -> None:
     domains = {each.domain for each in model.opset_import}
     if CONTRIBUTED not in domains and any(n.domain == CONTRIBUTED for n in model.graph.node):
         model.opset_import.add(domain=CONTRIBUTED, version=1)
-
-
-def types_of(model: Any) -> dict[str, Any]:
-    """Types of values by name, which some operators' definitions need."""
-    from onnx import shape_inference
-
-    try:
-        graph = shape_inference.infer_shapes(model).graph
-    except (RuntimeError, ValueError, shape_inference.InferenceError):
-        graph = model.graph
-    return {each.name: each.type for each in (*graph.input, *graph.value_info, *graph.output)}
