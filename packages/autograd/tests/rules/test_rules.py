@@ -19,6 +19,7 @@ ELSEWHERE = {"to_device",
              # of test_gamma_rules.py
              "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad",
              "quantized_linear",     # of test_quantized_rules.py
+             "weight_only_linear",   # of test_weight_only_rules.py
              # of test_refused_derivatives.py
              "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",
              "linalg_ldl_solve", "floor_divide"}
