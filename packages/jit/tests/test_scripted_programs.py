@@ -43,6 +43,7 @@ def test_what_python_gives(seed, tmp_path):
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT, 5))
 def test_gradients(seed, tmp_path):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     source = Source(seed)
     function = source.function(tmp_path)
     first = [each.requires_grad_() for each in inputs(seed)[0]]

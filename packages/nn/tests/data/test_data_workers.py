@@ -190,6 +190,7 @@ def test_shared_memory_and_handles_do_not_grow():
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("needs /proc")
     list(data.DataLoader(Rows(20, 50_000), 2, num_workers=2))
+    gc.collect()        # what other tests left
     before = handles()
     for _ in range(3):
         batch = next(iter(data.DataLoader(Rows(20, 50_000), 2, num_workers=2)))
@@ -197,7 +198,7 @@ def test_shared_memory_and_handles_do_not_grow():
             list(data.DataLoader(Failing(), 2, num_workers=2))
         del batch
     gc.collect()
-    assert handles() == before
+    assert all(now <= then for now, then in zip(handles(), before, strict=True))
 
 
 def test_workers_end_with_the_main_process(tmp_path):
