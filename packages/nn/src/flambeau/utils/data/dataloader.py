@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Generic
 
 from flambeau import Tensor
+from flambeau.core import draws_like_pytorch
 
 from ._checks import check_batches, check_context, check_dataset, check_order, check_workers
 from ._epoch import Streams, begin, draw_seed, next_seed
@@ -154,7 +155,9 @@ class DataLoader(Generic[Sample]):
         if resume is None:
             self._epoch += 1
             start, skip = streams.state(), 0
-            if self._keeps_workers():   # which need no new seed, so that PyTorch draws none
+            # Kept workers need no new seed, so that PyTorch draws none; here the order of batches
+            # does not depend on workers.
+            if self._keeps_workers() and draws_like_pytorch(self.generator):
                 start["kept"] = True
                 seed = next_seed(self.generator)
             else:
