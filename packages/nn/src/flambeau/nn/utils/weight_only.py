@@ -69,7 +69,7 @@ def pack_int4(whole: Tensor) -> Tensor:
         >>> import flambeau
         >>> from flambeau import nn
         >>> nn.utils.pack_int4(flambeau.arange(32).reshape(1, 32) // 2)[0, :4]
-        tensor([128, 128, 145, 145], dtype=torch.uint8)
+        tensor([128, 128, 145, 145], dtype=flambeau.uint8)
     """
     rows, columns = whole.shape
     blocks = -(-columns // 32)
@@ -139,7 +139,7 @@ def quantize_weight(
         >>> weight = flambeau.randn(8, 64)
         >>> few = nn.utils.quantize_weight(weight, "int4", symmetric=False)
         >>> few.values.shape, few.scales.dtype
-        (torch.Size([8, 32]), torch.float16)
+        (flambeau.Size([8, 32]), flambeau.float16)
         >>> bool((few.dequantize() - weight).abs().max() < 0.3)
         True
     """
