@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime import RuntimeFailed, RuntimeProgram, open_library
 
 import flambeau as fl
-from flambeau import jit
+from flambeau import jit, nn
 from flambeau.jit import bridge
 
-nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+sys.path.append(str(Path(__file__).resolve().parents[2] / "packages" / "jit" / "tests"))
+from runtime import RuntimeFailed, RuntimeProgram, open_library  # noqa: E402
+
 F = nn.functional
 LIBRARY = open_library()
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="needs libflambeau_runtime")
