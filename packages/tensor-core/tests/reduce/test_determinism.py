@@ -75,7 +75,7 @@ def test_the_process_itself_agrees(run, inputs):
             assert _same_bits(out, base[name]), name
 
 
-@pytest.mark.skipif(isa_level() != "v4", reason="the processor has no x86-64-v4")
+@pytest.mark.skipif(isa_level() != "v4", reason="needs x86-64-v4")
 def test_levels_with_fma_agree_to_the_bit(run):
     found = _different(run(FLAMBEAU_ISA="v3"), run(FLAMBEAU_ISA="v4"))
     products = [k for k in found if k.split("-")[0] in _PRODUCTS or k[4:] in _BIG_PRODUCTS]
@@ -88,7 +88,7 @@ _PRODUCTS = {"matmul", "mm", "bmm", "mv", "dot", "addmm", "linear", "conv2d",
 _BIG_PRODUCTS = {"matmul", "tall", "vector", "conv2d", "attention"}
 
 
-@pytest.mark.skipif(isa_level() not in ("v3", "v4"), reason="the processor has no x86-64-v3")
+@pytest.mark.skipif(isa_level() not in ("v3", "v4"), reason="needs x86-64-v3")
 def test_the_level_without_fma_is_close(run):
     old, new = run(FLAMBEAU_ISA="v2"), run(FLAMBEAU_ISA="v3")
     for key, results in new.items():
