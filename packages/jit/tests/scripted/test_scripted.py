@@ -241,6 +241,19 @@ def test_a_scripted_function_is_a_function():
     assert copy.deepcopy(halved)(X).shape == X.shape
 
 
+def test_a_program_is_given_back_whatever_classes_are_called():
+    program = halved.program((X,))
+    assert jit.script(program) is program
+
+    class Program:
+        _parameters: dict = {}
+
+        def forward(self, x):
+            return x
+
+    assert isinstance(jit.script(Program()), jit.ScriptModule)
+
+
 def test_damaged_regions_are_refused(tmp_path):
     program = halved.program((X,))
     (node,) = program.graph.nodes

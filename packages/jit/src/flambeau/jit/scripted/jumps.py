@@ -66,19 +66,15 @@ class Jumps:
 
     def loop(self, node: Any) -> list[Any]:
         """A loop without jumps, with what goes before and after it."""
-        if not has(node.body, (ast.Break, ast.Continue, ast.Return), into_loops=False) \
-                and not has(node.body, ast.Return, into_loops=True):
-            if node.orelse:
-                raise Unsupported("a loop with else")
-            node.body = self.block(node.body)
-            return [node]
         if node.orelse:
             raise Unsupported("a loop with else")
+        returns = has(node.body, ast.Return, into_loops=True)
+        if not returns and not has(node.body, (ast.Break, ast.Continue)):
+            node.body = self.block(node.body)
+            return [node]
         self.count += 1
         names = {what: f"{self.made}{what}{self.count}" for what in ("end", "next", "out", "value")}
-        returns = has(node.body, ast.Return, into_loops=True)
         body = self.block(node.body)
-        returns = returns or has(body, ast.Return)
         skips = has(body, ast.Continue)
         body = self.guarded(body, names)
         node.body = ([assign(names["next"], ast.Constant(False), node)] if skips else []) + body

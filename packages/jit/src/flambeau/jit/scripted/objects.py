@@ -180,7 +180,7 @@ def _with_class(module: Any, kind: type) -> Any:
 
 def scripted(obj: Any) -> Any:
     """A function or module as ``jit.script`` gives it; ``None`` for anything else."""
-    if isinstance(obj, Scripted) or type(obj).__name__ == "Program":
+    if isinstance(obj, Scripted):
         return obj
     if isinstance(obj, FunctionType):
         return ScriptFunction(obj)
