@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flambeau as fl
-from flambeau.jit import bridge, compiling, deferral
+from flambeau.jit import bridge
 from flambeau.jit.deferral import emit
 from flambeau.nn import functional as F
 
@@ -26,23 +26,10 @@ OPTIONS = ({}, {"reduction": "sum"}, {"reduction": "none"}, {"ignore_index": 2},
 
 
 @pytest.fixture(autouse=True, params=["in registers", "in blocks"])
-def everything_waits(request, monkeypatch):
+def everything_waits(request, monkeypatch, new_plans):
     """Small tensors wait too; rows are in registers, or kernels run in blocks of rows."""
     if request.param == "in blocks":
         monkeypatch.setattr(emit, "add_fused", lambda *args: False)
-    failures = []
-
-    def make_plan(calls, needed, key):
-        try:
-            return deferral.make_plan(calls, needed)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    bridge.configure_deferral(make_plan, 1)
-    yield
-    bridge.configure_deferral(compiling.make_plan)
-    assert not failures
 
 
 def _scores(shape, dtype, seed=0):

@@ -12,7 +12,7 @@ import flambeau as fl
 import flambeau.nn.functional as F
 from flambeau import jit
 from flambeau.core import _core
-from flambeau.jit import bridge, compiling, deferral
+from flambeau.jit import bridge
 
 LENGTHS = (16, 17, 63, 64, 65, 100, 128, 250, 1000, 1024, 1040, 1500, 2048, 4096, 4100, 8192)
 DTYPES = ("float32", "float64", "bfloat16")
@@ -37,20 +37,8 @@ COLUMNS = (
 
 
 @pytest.fixture(autouse=True)
-def small_kernels_wait():
-    failures = []
-
-    def make_plan(calls, needed, key):
-        try:
-            return deferral.make_plan(calls, needed)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    bridge.configure_deferral(make_plan, 1)
-    yield
-    bridge.configure_deferral(compiling.make_plan)
-    assert not failures
+def small_kernels_wait(new_plans):
+    """And no plan comes from the cache."""
 
 
 def needs_fma():

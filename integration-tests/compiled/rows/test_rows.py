@@ -11,7 +11,7 @@ import pytest
 import flambeau
 from flambeau import jit, nn
 from flambeau.core.opdefs import OPDEFS
-from flambeau.jit import bridge, compiling, deferral
+from flambeau.jit import bridge
 from flambeau.jit.deferral import blocks, emit, groups
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "uint8", "bool", "complex64")
@@ -20,24 +20,11 @@ IN_ROWS = [opdef.key for opdef in OPDEFS if opdef.rows == "dim" and opdef.key !=
 
 
 @pytest.fixture(autouse=True)
-def blocks_of_a_row(monkeypatch):
+def blocks_of_a_row(monkeypatch, new_plans):
     """Everything waits, and blocks have as few rows as possible."""
     monkeypatch.setattr(groups, "FEWEST_ROWS", 2)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
     monkeypatch.setattr(emit, "add_fused", lambda *args: False)     # see test_fused_rows.py
-    failures = []
-
-    def make_plan(calls, needed, key):
-        try:
-            return deferral.make_plan(calls, needed)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    bridge.configure_deferral(make_plan, 1)
-    yield
-    bridge.configure_deferral(compiling.make_plan)
-    assert not failures
 
 
 def _numbers(shape, dtype, seed=0):
