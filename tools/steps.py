@@ -19,6 +19,8 @@ ASAN_OPTIONS = (
     "allocator_may_return_null=1",  # a huge size is an error to raise, not a fault
     "max_allocation_size_mb=4096",
 )
+PACKAGES = read_packages()
+BY_NAME = {package.name: package for package in PACKAGES}
 ROOT_PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 
 
@@ -100,7 +102,7 @@ def build_wheel(
     """Build one package, unless its wheel in `dist` was made from the same sources."""
     stem = package.distribution.replace("-", "_")
     stamp = dist / f"{stem}.sources"
-    sources = fingerprint(package, read_packages())
+    sources = fingerprint(package, PACKAGES)
     if stamp.exists() and stamp.read_text() == sources and list(dist.glob(f"{stem}-*.whl")):
         session.log(f"{package.name}: unchanged")
         return
@@ -122,10 +124,21 @@ def build_wheel(
 def install_wheels(session: nox.Session, wheels: Iterable[Path], *others: str) -> None:
     """Install wheels of ours by path, with what they declare, and other requirements."""
     paths = [str(wheel) for wheel in wheels]
-    names = [package.distribution for package in read_packages()]
+    names = [package.distribution for package in PACKAGES]
     # pip keeps an installed wheel of the same version, even when the file has changed.
     session.run("pip", "uninstall", "--yes", "--quiet", "--quiet", *names, silent=True)
     session.install(*paths, *others)
+
+
+def install_all(session: nox.Session, group_name: str, *others: str) -> None:
+    """Install all packages, a dependency group and other requirements."""
+    wheels = [package.wheel() for package in PACKAGES]
+    install_wheels(session, wheels, *group(group_name), *others)
+
+
+def test_needs(packages: Collection[Package] = PACKAGES) -> list[str]:
+    """Return what the tests of these packages need besides pytest."""
+    return [need for package in packages for need in package.test_requires]
 
 
 def install_editable(session: nox.Session, package: Package, builds: Path) -> None:
@@ -141,7 +154,7 @@ def install_editable(session: nox.Session, package: Package, builds: Path) -> No
         return
     options = {"build-dir": builds / package.name, "cmake.define.FLAMBEAU_ISA": "native"}
     settings = [f"--config-setting={key}={value}" for key, value in options.items()]
-    session.install(*words, *settings, *header_options(package, read_packages()))
+    session.install(*words, *settings, *header_options(package, PACKAGES))
 
 
 def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) -> None:

@@ -1,0 +1,1 @@
+"""Sessions of noxfile.py that most changes do not need."""
