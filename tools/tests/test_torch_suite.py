@@ -50,6 +50,13 @@ def test_chunks_go_on_behind_the_test_that_ended_a_process():
     assert driver.remaining(["a"], lines[:2]) == ([], None)
 
 
+def test_a_sample_is_the_same_each_time_and_keeps_the_order():
+    ids = [f"T.test_{number:02}" for number in range(25)]
+    assert driver.sample(ids, 1) == ids
+    drawn = driver.sample(ids, 10)
+    assert len(drawn) == 3 and drawn == sorted(drawn) == driver.sample(ids, 10)
+
+
 def test_counts():
     records: list[report.Record] = [
         {"id": "T.a", "outcome": "passed", "words": ["..."]},

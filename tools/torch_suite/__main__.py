@@ -43,6 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("folder", type=Path, help="PyTorch's test/")
     parser.add_argument("files", nargs="+", help="test_torch.py functorch/test_vmap.py ...")
     parser.add_argument("-k", default="", help="only ids that hold this text")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="draw a sample")
     parser.add_argument("--chunk", type=int, default=100, help="tests in one process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--limit", type=float, default=60.0, help="processor seconds a test")
@@ -58,6 +59,7 @@ def one_file(options: argparse.Namespace, file: Path) -> list[report.Record]:
     flambeau = driver.Engine("flambeau", sources, options.limit)
     file = file.resolve()
     ids = [each for each in driver.collect(flambeau, file) if options.k in each]
+    ids = driver.sample(ids, options.one_in)
     records = driver.run(flambeau, file, ids, options.chunk, options.jobs)
     failures = [record["id"] for record in records if record["outcome"] == "failed"]
     judged: dict[str, report.Record] = {}

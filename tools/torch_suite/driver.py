@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,12 @@ def run(engine: Engine, file: Path, ids: Sequence[str], chunk: int, jobs: int) -
     with ThreadPoolExecutor(jobs) as pool:
         done = pool.map(lambda some: list(_run_chunk(engine, file, some)), chunks(ids, chunk))
         return [record for records in done for record in records]
+
+
+def sample(ids: Sequence[str], one_in: int) -> list[str]:
+    """Draw one id in so many by chance, the same ones each time, in their order."""
+    drawn = set(random.Random(0).sample(ids, -(-len(ids) // one_in)))
+    return [each for each in ids if each in drawn]
 
 
 def chunks(ids: Sequence[str], size: int) -> list[list[str]]:
