@@ -206,3 +206,61 @@ def test_names_are_those_that_objects_have():
     assert flambeau.Tensor.add.__qualname__ == "Tensor.add"
     assert flambeau.overrides.is_tensor_method_or_property(flambeau.Tensor.add)
     assert not flambeau.overrides.is_tensor_method_or_property(flambeau.add)
+
+
+def keywords_of(library, path, args, kwargs):
+    """How many positional arguments and which keywords a class is shown, by their text."""
+    seen = []
+
+    class Records:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((len(args), {name: str(value) for name, value in (kwargs or {}).items()}))
+            return 0
+
+    function = reached(library, path)
+    try:
+        function(*[Records() if value == "x" else value for value in args], **kwargs)
+    except Exception as error:
+        return type(error).__name__
+    return [(n, {k: "x" if "Records" in v else v for k, v in given.items()}) for n, given in seen]
+
+
+CALLS = [
+    ("nn.functional.dropout", ("x",), {}),
+    ("nn.functional.dropout", ("x", 0.25), {}),
+    ("nn.functional.dropout", ("x",), {"p": 0.25, "training": False}),
+    ("nn.functional.relu", ("x", True), {}),
+    ("nn.functional.gelu", ("x",), {}),
+    ("nn.functional.linear", ("x", "x", "x"), {}),
+    ("nn.functional.conv2d", ("x", "x", None, 2), {}),
+    ("nn.functional.softmax", ("x", 1), {}),
+    ("nn.functional.pad", ("x", (1, 1), "reflect"), {}),
+    ("nn.functional.cross_entropy", ("x", "x", "x"), {"reduction": "sum"}),
+    ("nn.functional.max_pool2d", ("x", 2), {}),
+    ("nn.functional.max_pool2d", ("x", 2, 1), {"dilation": 3}),
+    ("nn.functional.unfold", ("x", 3), {}),
+    ("nn.functional.normalize", ("x",), {}),
+    ("nn.functional.multi_head_attention_forward",
+     ("x", "x", "x", 2, 1, None, None, None, None, False, 0.5, "x", "x"), {}),
+    ("norm", ("x",), {"dim": 1}),
+    ("split", ("x", 2), {}),
+    ("split", ("x",), {"split_size_or_sections": 2, "dim": 1}),
+    ("tensordot", ("x", "x", 1), {}),
+    ("meshgrid", ("x", "x"), {}),
+    ("meshgrid", ("x", "x"), {"indexing": "ij"}),
+    ("stft", ("x", 4), {}),
+    ("add", ("x", 1), {"alpha": 2}),
+]
+
+
+@pytest.mark.parametrize(("path", "args", "kwargs"), CALLS)
+def test_options_are_shown_by_name_as_in_pytorch(path, args, kwargs):
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+    class Plain(flambeau.Tensor):
+        """From here on functions of Python's are covered, too."""
+
+    theirs = keywords_of(torch, path, args, kwargs)
+    assert isinstance(theirs, list) and theirs
+    assert keywords_of(flambeau, path, args, kwargs) == theirs

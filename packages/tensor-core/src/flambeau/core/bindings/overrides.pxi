@@ -92,10 +92,23 @@ def show_call(function, args, kwargs=None, relevant=None):
     if relevant is None:
         relevant = args if not kwargs else (*args, *kwargs.values())
     shown = shown_arguments(relevant)
+    args, kwargs = _by_name(function, args, kwargs)
     answer = _ask(function, shown, args, kwargs)
     if answer is _nobody:
         raise TypeError(_no_answer(function, shown))
     return answer
+
+
+cdef object _naming = None
+
+
+cdef object _by_name(function, args, kwargs):
+    """The arguments as PyTorch shows them; see core/compat/keywords.py."""
+    global _naming
+    if _naming is None:
+        from flambeau.core.compat.keywords import by_name
+        _naming = by_name
+    return _naming(function, args, kwargs)
 
 
 cdef str _no_answer(function, list shown):
