@@ -25,7 +25,10 @@ READS = {
                     "sizes are given by a tensor"),
     **dict.fromkeys(("gaussian_nll_loss", "pdist", "istft"), "values are checked"),
     "ctc_loss": "the longest of concatenated targets decides a size",
+    **dict.fromkeys(("histc", "histogram.count", "histogramdd"),
+                    "least and greatest values make the bins where no argument does"),
     "linalg_lstsq": "the rank is a condition of what follows",
+    **dict.fromkeys(("linalg_ldl_factor", "linalg_ldl_solve"), "a zero in D is an error"),
 }
 
 

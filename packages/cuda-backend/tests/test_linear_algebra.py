@@ -241,3 +241,55 @@ def test_a_wrong_argument_of_a_library_is_found_out(simulated, monkeypatch):
                                                           "uint64"))
     wrong = fl.linalg.inv(a).cpu() @ a.cpu()
     assert not fl.allclose(wrong, fl.eye(4, dtype=fl.float64).expand(3, 4, 4))
+
+
+# ---- symmetric and Hermitian matrices ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_symmetric_factors(simulated, dtype, hermitian):
+    """Pivots, by which rows and columns are exchanged, are the same as LAPACK's."""
+    for n, batch in ((1, ()), (0, (2,)), (4, (0,)), (5, (2, 3)), (40, (2,))):
+        a = draw((*batch, n, n), dtype)
+        a = a + (a.mH if hermitian else a.mT)
+        a.diagonal(0, -2, -1)[..., ::2] = 0         # pivots of two columns
+        want = fl.linalg.ldl_factor_ex(a, hermitian=hermitian)
+        for given in (a.to("cudasim"), strided(a)):
+            got = fl.linalg.ldl_factor_ex(given, hermitian=hermitian)
+            same(got[1:], want[1:], "float64")
+            same(got.LD, want.LD, dtype)
+        assert n < 4 or not want.pivots.numel() or (want.pivots < 0).any()
+        b = draw((2, *[1] * len(batch), n, 3), dtype, 1)
+        if not a.numel():
+            continue
+        solved = fl.linalg.ldl_solve(*want[:2], b, hermitian=hermitian)
+        there = [x.to("cudasim") for x in (*want[:2], b)]
+        result = fl.linalg.ldl_solve(*there, hermitian=hermitian)
+        scale = max(1.0, float(solved.abs().max()))
+        same(result / scale, solved / scale, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_symmetric_matrices_that_cannot_be_factored(simulated, dtype):
+    zero, nan = fl.zeros(2, 3, 3, dtype=getattr(fl, dtype)), draw((3, 3), dtype)
+    zero[0] += fl.eye(3)
+    nan[0, 2] = float("nan")
+    for a in (zero, nan):
+        got, want = (fl.linalg.ldl_factor_ex(x) for x in (a.to("cudasim"), a))
+        same(got[1:], want[1:], dtype)
+        same(got.LD, want.LD, dtype)
+    messages = []
+    for a in (zero, zero.to("cudasim")):
+        with pytest.raises(LinAlgError, match="Batch element 1") as caught:
+            fl.linalg.ldl_factor(a)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 4], [0, 1, 1], [-1, 2, 3], [1, 2, -3], [-1, -5, 3]])
+def test_pivots_of_something_else(simulated, pivots):
+    there = [x.to("cudasim") for x in (fl.eye(3), fl.tensor(pivots, dtype=fl.int32),
+                                       fl.ones(3, 1))]
+    with pytest.raises(RuntimeError, match="pass what ldl_factor returned"):
+        fl.linalg.ldl_solve(*there)

@@ -26,6 +26,34 @@ def test_two_tensors(simulated, name):
         assert (got.dtype, got.tolist()) == (operator(x, y).dtype, operator(x, y).tolist())
 
 
+@pytest.mark.parametrize("number", [0, 1, 7, 2**63 - 1, -1, -8])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul",
+                                  "maximum", "floor_divide", "remainder", "bitwise_and",
+                                  "clamp_min", "clamp_max", "clamp"])
+def test_tensors_and_numbers(simulated, name, number):
+    a = fl.tensor(A, dtype=fl.uint64)
+    if number == 0 and name in ("floor_divide", "remainder"):
+        return
+    operator = getattr(fl, name)
+    for x in (a, a[::2], a.reshape(-1, 1).expand(7, 2)):
+        try:
+            want = operator(x, number)
+        except (RuntimeError, TypeError):
+            with pytest.raises((RuntimeError, TypeError)):
+                operator(x.to("cudasim"), number)
+            continue
+        got = operator(x.to("cudasim"), number).cpu()
+        assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bool", "int64", "uint8"])
+def test_casts(simulated, dtype):
+    a = fl.tensor(A, dtype=fl.uint64)
+    for x in (a, a[::2]):
+        got, want = (each.to(getattr(fl, dtype)) for each in (x.to("cudasim"), x))
+        assert got.tolist() == want.tolist()
+
+
 @pytest.mark.parametrize("name", ["sign", "abs", "relu", "signbit"])
 def test_one_tensor(simulated, name):
     a = fl.tensor(A, dtype=fl.uint64)

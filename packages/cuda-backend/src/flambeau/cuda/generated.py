@@ -20,6 +20,7 @@ from flambeau.core.promotion import (
 )
 from flambeau.cuda import (
     _launch,
+    checked,
     draws,
     errors,
     memory,
@@ -95,6 +96,8 @@ class GeneratedBackend(Backend):
             return draws.draw(self, op.key, args, outs)
         if tiles.run(self, op, args, outs) is None:
             return None
+        if op.key == "linalg_ldl_factor_ex":
+            return checked.ldl_factor(args, outs)
         return self.run_composition(op, args, outs)
 
     def run_composition(self, op, args, outs):
@@ -198,9 +201,7 @@ class GeneratedBackend(Backend):
     def _pointwise_plan(self, op, args):
         opdef = source.find_opdef(op.key)
         values = dict(zip((p.name for p in opdef.params), args, strict=True))
-        kind = compute_kind(opdef, values)
-        if kind is None and is_unsigned(opdef, values):
-            kind = "u64" if _are_bits(opdef, values) else None
+        kind = _kind_of(opdef, values)
         if kind is None:
             return None
         if kind == "c64" and in_double(opdef):
@@ -244,14 +245,14 @@ class GeneratedBackend(Backend):
         return name, near, far, own, result, masks, packed, (by_number, width)
 
 
-def _are_bits(opdef, values) -> bool:
-    """Whether operands have the bits of uint64: among numbers there may be negative ones."""
-    return all(_core.is_tensor(values[p.name]) and not _is_signed(values[p.name])
-               for p in opdef.operands if p.role != "Mask") and not opdef.scalars
-
-
-def _is_signed(t) -> bool:
-    return dtype_name(t.dtype) not in ("uint64", "uint32", "uint16", "uint8", "bool")
+def _kind_of(opdef, values) -> str | None:
+    """The kind of a call; comparisons of uint64 with negative numbers are right in double."""
+    operands = [values[p.name] for p in opdef.operands if p.role != "Mask"]
+    if opdef.rule == "bool" and any(type(v) is int and v < 0 for v in operands) \
+            and dtype_name(promoted(operands)) == "uint64":
+        return "f64"
+    kind = compute_kind(opdef, values)
+    return "u64" if kind is None and is_unsigned(opdef, values) else kind
 
 
 def _tensors(*lists):

@@ -9,7 +9,7 @@ typedef unsigned short uint16_t;
 #define FL_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define FL_THREADS ((int64_t)gridDim.x * blockDim.x)
 
-/* ---- numbers of one kind from those of another ------------------------------------------------ */
+/* ---- numbers of one kind from those of another ----------------------------------------------- */
 template <class T> struct fl_to {
     template <class V> FL_INLINE T of(V v) { return (T)v; }
     FL_INLINE T of(fl_c64 v) { return (T)v.re; }
@@ -31,7 +31,7 @@ template <> struct fl_to<fl_c128> {
     FL_INLINE fl_c128 of(fl_c128 v) { return v; }
 };
 
-/* ---- half precision --------------------------------------------------------------------------- */
+/* ---- half precision -------------------------------------------------------------------------- */
 FL_INLINE float fl_from_bf16(uint16_t h) { return fl_bit_cast<float>((uint32_t)h << 16); }
 FL_INLINE uint16_t fl_to_bf16(float x) {
     uint32_t b = fl_bit_cast<uint32_t>(x);
@@ -62,7 +62,7 @@ FL_INLINE uint16_t fl_to_f16(float x) {
     return (uint16_t)(sign | ((rest + 0xfff + (rest >> 13 & 1) - 0x38000000u) >> 13));
 }
 
-/* ---- elements --------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 template <class T> FL_SLOW T fl_load(const char *data, int32_t dtype, int64_t i) {
     switch (dtype) {
     case 0: return fl_to<T>::of((int64_t)(((const uint8_t *)data)[i] != 0));
@@ -73,7 +73,7 @@ template <class T> FL_SLOW T fl_load(const char *data, int32_t dtype, int64_t i)
     case 5: return fl_to<T>::of(((const int64_t *)data)[i]);
     case 6: return fl_to<T>::of((int64_t)((const unsigned short *)data)[i]);
     case 7: return fl_to<T>::of((int64_t)((const uint32_t *)data)[i]);
-    case 8: return fl_to<T>::of((int64_t)((const uint64_t *)data)[i]);
+    case 8: return fl_to<T>::of(((const uint64_t *)data)[i]);
     case 9: return fl_to<T>::of(fl_from_f16(((const unsigned short *)data)[i]));
     case 10: return fl_to<T>::of(fl_from_bf16(((const unsigned short *)data)[i]));
     case 11: return fl_to<T>::of(((const float *)data)[i]);
@@ -120,7 +120,7 @@ template <> struct fl_number<fl_c128> {
     FL_INLINE fl_c128 of(const fl_arg &a) { return fl_c128{a.re, a.im}; }
 };
 
-/* ---- walks ------------------------------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 /* Element i of a strided operand: the last dimension varies fastest. */
 FL_INLINE int64_t fl_offset(int64_t i, int32_t ndim, const int64_t *shape, const int64_t *strides) {
     int64_t at = 0;

@@ -82,7 +82,7 @@ class Program:
 
 GROUPS: dict[str, Group] = {}
 PROGRAMS: dict[str, Program] = {}
-_TABLES = ("reductions", "rows", "scans", "sorts", "indexing")
+_TABLES = ("reductions", "rows", "scans", "sorts", "indexing", "ldl")
 
 
 @cache

@@ -12,8 +12,11 @@ void Signature::add(const void *data, size_t size) {
     }
 }
 
-/* A tensor's dtype with a bit for no dimensions and one for the host, or a value's tag. */
+/* A tensor's dtype with a bit for no dimensions and one for the host, or a value's tag, with a bit
+ * for integers below 0, which compare otherwise with uint64. */
 static uint8_t code_of(const fl_value &v) {
+    if (v.tag == FL_INT && v.i < 0)
+        return (uint8_t)(0xc0 | v.tag);
     if (v.tag != FL_TENSOR || !v.t)
         return (uint8_t)(0x80 | (v.tag == FL_TENSOR ? (uint32_t)FL_NONE : v.tag));
     return (uint8_t)(v.t->dtype | (v.t->ndim ? 0 : 0x20) | (v.t->device_type == FL_CPU ? 0x40 : 0));

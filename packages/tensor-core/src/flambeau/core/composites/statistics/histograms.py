@@ -55,11 +55,13 @@ def _edges(what, points, counts, limits):
     if limits is not None and len(limits) != 2 * len(counts):
         raise RuntimeError(f"{what}(): range should have {2 * len(counts)} numbers, two for each "
                            f"dimension, got {len(limits)}")
-    made = []
+    made, extents = [], None
     for d, count in enumerate(counts):
         if count <= 0:
             raise RuntimeError(f"{what}(): the number of bins must be positive, got {count}")
-        low, high = limits[2 * d:2 * d + 2] if limits is not None else _extent(what, points, d)
+        if limits is None and extents is None:
+            extents = _extents(points)
+        low, high = limits[2 * d:2 * d + 2] if limits is not None else _extent(what, extents, d)
         if not low <= high:
             raise RuntimeError(f"{what}(): min {low} should not exceed max {high} for dimension "
                                f"{d}")
@@ -70,11 +72,15 @@ def _edges(what, points, counts, limits):
     return made
 
 
-def _extent(what, points, d):
+def _extents(points):
+    """The least and the greatest of each column, which are read at once."""
     if points.shape[0] == 0:
-        return 0.0, 1.0
-    column = _op["select"](points, 1, d)
-    low, high = float(_op["amin"](column)), float(_op["amax"](column))
+        return [0.0] * points.shape[1], [1.0] * points.shape[1]
+    return _op["stack"]([_op["amin"](points, 0), _op["amax"](points, 0)]).tolist()
+
+
+def _extent(what, extents, d):
+    low, high = (ends[d] for ends in extents)
     if not -float("inf") < low <= high < float("inf"):
         raise RuntimeError(f"{what}(): dimension {d}'s range [{low}, {high}] is not finite; give "
                            "range=")

@@ -70,7 +70,8 @@ OPDEFS = (
               doc="Derivatives along dimensions, estimated from neighbours."),
     # ---- histograms
     kernel("histc(Tensor self, Int bins=100, Scalar min=0, Scalar max=0)", differentiable=False,
-           doc="Counts in bins of equal width.", exact_out=True, raises_on_values=True),
+           doc="Counts in bins of equal width.", exact_out=True, raises_on_values=True,
+           decomposes=True),
     kernel("bincount_of(Tensor self, Tensor? weights, Int size)", forms=(), out=False,
            differentiable=False, doc="How often each number from 0 occurs.", raises_on_values=True,
            decomposes=True),
@@ -78,7 +79,7 @@ OPDEFS = (
               differentiable=False, doc="How often each number from 0 occurs.",
               raises_on_values=True, dynamic_shape=True),
     kernel("histogram_of(Tensor points, Tensors edges, Tensor? weight)", forms=(), out=False,
-           differentiable=False, doc="Weights of points in the bins of a grid."),
+           differentiable=False, doc="Weights of points in the bins of a grid.", decomposes=True),
     composite("histogram(Tensor self, Tensor bins, *, Tensor? weight=None, Bool density=False)"
               " -> (Tensor hist, Tensor bin_edges)", differentiable=False,
               doc="Counts in bins with given edges.", exact_out=True),
