@@ -85,6 +85,44 @@ def test_losses_and_gradients(dtype, shape):
         _compare(run)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_losses_without_gradients(dtype, shape):
+    x = _scores(shape, dtype)
+    for (_, chain), options in itertools.product(CHAINS.items(), OPTIONS):
+        targets = _targets(shape, options.get("ignore_index", -100))
+        arguments = _arguments(options, shape, dtype)
+
+        def run(chain=chain, targets=targets, arguments=arguments):
+            scores = chain(x)
+            loss = F.cross_entropy(scores, targets, **arguments)
+            return loss.float(), (loss * 2).float(), x.float()
+        _compare(run)
+
+
+def test_one_step_over_rows_without_gradients():
+    x, targets = _scores((64, 100), "float32"), _targets((64, 100))
+    compiled = _compare(lambda: [F.cross_entropy(x * 1.5, targets)])
+    assert compiled.explain().splitlines()[0] == "run at the end:"
+    assert "mul; log_softmax_at" in compiled.explain()
+
+
+def test_targets_that_are_written_after_the_loss():
+    x, other = _scores((40, 30), "float32"), _scores((40, 30), "float32", 5)
+
+    def run(targets):
+        scores = x * 1.5
+        loss = F.cross_entropy(scores, targets)
+        scores.copy_(other)
+        targets.add_(1).clamp_(0, 29)
+        again = F.cross_entropy(scores, targets, reduction="sum")
+        return [loss, again, loss + again, targets, scores]
+    wanted = _bits(run(_targets((40, 30))))
+    compiled = fl.compile(run)
+    for _ in range(3):
+        assert _bits(compiled(_targets((40, 30)))) == wanted
+
+
 @pytest.mark.parametrize("read", ["loss", "probabilities", "nothing"])
 def test_what_python_looks_at_in_between(read):
     x, targets = _scores((40, 30), "float32"), _targets((40, 30))
@@ -143,6 +181,25 @@ def test_targets_that_are_made_inside_or_elsewhere():
             loss.backward()
             return loss, a.grad
         _compare(run)
+
+
+@pytest.mark.parametrize("wrong", [-1, 30, 2**40])
+def test_numbers_that_are_no_classes_without_gradients(wrong):
+    x, targets = _scores((40, 30), "float32"), _targets((40, 30))
+    targets[7] = wrong
+    seen = []
+
+    @fl.compile
+    def run():
+        seen.append(x * 2)
+        F.cross_entropy(seen[-1], targets)
+        seen.append(None)
+
+    for _ in range(2):
+        seen.clear()
+        with pytest.raises(IndexError, match=f"Target {wrong} "):
+            run()
+        assert _bits(seen) == _bits([x * 2])
 
 
 @pytest.mark.parametrize("wrong", [-1, 30, 2**40])

@@ -73,8 +73,8 @@ def kernel_text(
         LLVM assembly.
     """
     is_wide = not is_short and can_be_wide(region, steps, machine)
-    kind = WideSegment if is_wide else Segment
-    segment = kind(region, steps, machine.has_fma, overwrites)
+    segment = (WideSegment(region, steps, machine, overwrites) if is_wide else
+               Segment(region, steps, machine.has_fma, overwrites))
     text = segment.text()
     declarations = "\n".join(sorted(segment.out.declared))
     width = f'attributes #0 = {{ "prefer-vector-width"="{machine.vector_bits}" }}'

@@ -12,7 +12,7 @@ from flambeau.jit.llvm.memory import SIZE
 _LANE = {"f32": "float", "f64": "double"}
 NONTEMPORAL = "!nontemporal !2"
 #: Instructions that processors with such vectors have, and the formula language has not.
-OWN = ("scalef", "least")
+OWN = ("scalef",)
 #: The first line of modules in which LLVM has no vectors to find.
 WRITTEN = "; in vectors\n"
 
@@ -131,19 +131,11 @@ def across(out: Emitter, op: str, kind: str, value: str) -> str:
 
 
 def own(out: Emitter, instr: Instr, args: Sequence[str]) -> str:
-    """An instruction of the processor's own (``powers``), on 64 bytes.
-
-    ``scalef`` is ``a * 2**b``, rounded once; ``least`` the first where it is less than the second,
-    else the second.
-    """
+    """``scalef``, an instruction of AVX-512 (``powers``): ``a * 2**b``, rounded once."""
     suffix, mask = {"f32": ("ps", "i16"), "f64": ("pd", "i8")}[instr.type]
     t, pair = out.type(instr.type), ""
     for arg in args:
         pair += f"{out.type(instr.type)} {arg}, "
-    if instr.op == "least":
-        name = f"{t} @llvm.x86.avx512.min.{suffix}.512"
-        _declare(out, f"{name}({t}, {t}, i32)")
-        return out.add(f"call {name}({pair}i32 4)")
     name = f"{t} @llvm.x86.avx512.mask.scalef.{suffix}.512"
     _declare(out, f"{name}({t}, {t}, {t}, {mask}, i32)")
     return out.add(f"call {name}({pair}{t} zeroinitializer, {mask} -1, i32 4)")

@@ -1,7 +1,8 @@
 """The stretch of ``segment`` in vectors that are written here, and not found by LLVM.
 
 It is compiled in half the time, what is left after whole rounds is one vector with a mask, and the
-processor's own instructions can be used: products with powers of two are one (``powers``).
+processor's own instructions can be used: products with powers of two are one (``powers``). More
+elements are computed side by side than LLVM would, whose code waits for each instruction.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.llvm.segment import CONTIGUOUS, FIXED, STRIDED, Segment
 from flambeau.jit.region import Region
 
-#: Bytes of a vector; processors with shorter ones have fewer registers, too, and few masks.
+#: Bytes of a vector; where processors have shorter ones, of two.
 VECTOR_BYTES = 64
+#: Types of registers whose elements have one size, but for tests.
+_OF_ONE_SIZE = ({"f32", "i32", "b"}, {"f64", "i64", "b"})
 #: Vectors side by side, where so many instructions of each are not too much code.
 _MOST_INSTRS = ((160, 4), (320, 2))
 #: What vectors have no instruction for.
@@ -29,7 +32,7 @@ def can_be_wide(region: Region, steps: str, machine: Machine) -> bool:
     """Whether a region is worth vectors written here: floats side by side, no complex numbers."""
     dtypes = (*region.inputs, *region.outputs)
     instrs = region.program.instrs
-    return (machine.vector_bits == 8 * VECTOR_BYTES and STRIDED not in steps
+    return (_has_vectors(region, machine) and STRIDED not in steps
             and FIXED not in steps[len(region.inputs):]
             and all(len(PARTS[dtype]) == 1 and dtype != "float16" for dtype in dtypes)
             and any(instr.type in ("f32", "f64") for instr in instrs)
@@ -37,13 +40,24 @@ def can_be_wide(region: Region, steps: str, machine: Machine) -> bool:
             and not any(kind in ("c64", "c128") for _, kind in region.scalars))
 
 
+def _has_vectors(region: Region, machine: Machine) -> bool:
+    """Whether the processor has instructions for all these vectors: some have few conversions."""
+    if machine.vector_bits == 8 * VECTOR_BYTES:
+        return True
+    program = region.program
+    kinds = {program.instrs[number].type for number in program.used(program.roots())}
+    return (machine.vector_bits == 4 * VECTOR_BYTES
+            and {*region.inputs, *region.outputs} in ({"float32"}, {"float64"})
+            and any(kinds <= each for each in _OF_ONE_SIZE))
+
+
 class WideSegment(Segment):
     """Writes the function; see ``Segment``."""
 
     def __init__(
-        self, region: Region, steps: str, has_fma: bool, overwrites: Sequence[int]
+        self, region: Region, steps: str, machine: Machine, overwrites: Sequence[int]
     ) -> None:
-        super().__init__(region, steps, has_fma, overwrites)
+        super().__init__(region, steps, machine.has_fma, overwrites)
         kinds = {instr.type for instr in self.program.instrs}
         sizes = [SIZE[dtype] for dtype, step in zip(self.dtypes, steps, strict=True)
                  if step == CONTIGUOUS]
@@ -52,7 +66,9 @@ class WideSegment(Segment):
         count = len(self.fast) * (2 if "f64" in kinds and not is_double else 1)
         self.sets = next((sets for most, sets in _MOST_INSTRS if count <= most), 1)
         kind = "f64" if is_double else "f32"
-        self.instrs = with_powers(self.program.instrs, kind)
+        self.instrs = tuple(self.program.instrs)
+        if machine.vector_bits == 8 * VECTOR_BYTES:
+            self.instrs = with_powers(self.instrs, kind)
         self.same: dict[int, str] = {}
 
     # ---- what is the same for all elements ---------------------------------------------------

@@ -68,7 +68,7 @@ class RowCode:
 
     def text(self, machine: Machine) -> str:
         """The module."""
-        writer = Writer(self, self.schedule(), Emitter(machine.has_fma))
+        writer = Writer(self, self.schedule(), Emitter(machine.has_fma), machine.vector_bits)
         text = writer.function()
         declared = "\n".join(sorted(writer.out.declared))
         bits = machine.vector_bits
@@ -85,11 +85,13 @@ class Writer:
         code: what it is made from.
         schedule: its passes.
         out: where to.
+        vector_bits: of the processor's vectors.
     """
 
     code: RowCode
     schedule: Schedule
     out: Emitter
+    vector_bits: int
 
     def __post_init__(self) -> None:
         self.instrs = self.code.instrs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.memory import SIZE
-from flambeau.jit.rowcode.orders import SETS
+from flambeau.jit.rowcode.orders import SETS, VECTOR_BYTES
 from flambeau.jit.rowcode.sums import Sum
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _DTYPE = {"f32": "float32", "f64": "float64"}
 _LINE = 64
+#: Instructions of a pass, for each of its vectors. Where longer ones are computed four by four,
+#: processors with few registers keep most of what they compute in memory.
+MOST_INSTRS = 32
 
 
 class Walk:
@@ -115,23 +118,31 @@ class Walk:
         out.line(f"{after}:")
 
     def round(self, index: str) -> None:
-        """``SETS`` vectors side by side: each instruction waits for the one before."""
+        """``SETS`` vectors, side by side: each instruction waits for the one before."""
         out = self.out
         at = [index] + [out.add(f"add nuw nsw i64 {index}, {k * self.code.width}")
                         for k in range(1, SETS)]
         out.width = self.code.width
         sets = [dict(self.spread) for _ in at]
-        for number in self.own.numbers:
-            for k in range(SETS):
-                sets[k][number] = self.value(number, sets[k], at[k])
-        for each in self.sums:
-            for k in range(SETS):
-                each.take(k, sets[k][each.x])
-        for k in range(SETS):
-            self.keep(sets[k], at[k])
+        step = self.side_by_side()
+        for first in range(0, SETS, step):
+            group = range(first, first + step)
+            for number in self.own.numbers:
+                for k in group:
+                    sets[k][number] = self.value(number, sets[k], at[k])
+            for each in self.sums:
+                for k in group:
+                    each.take(k, sets[k][each.x])
+            for k in group:
+                self.keep(sets[k], at[k])
         if self.stage == self.writer.schedule.longest:
             self.fetch_next(at)
         out.width = 0
+
+    def side_by_side(self) -> int:
+        """How many vectors of a round are computed together, as registers allow."""
+        is_long = len(self.own.numbers) > MOST_INSTRS
+        return SETS // 2 if is_long and self.writer.vector_bits < 8 * VECTOR_BYTES else SETS
 
     def rest(self, index: str, rounds: str, end: str) -> None:
         """One vector of those after whole rounds, the last of which may be incomplete."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..expr import Expr
 from ..registry import define
 from .coefficients import EXP, EXPM1
-from .tools import absolute, fma, horner, limit, nearest, power_of_two, scale, select
+from .tools import FORMATS, absolute, fma, horner, limit, nearest_sum, power_in, scale, select
 
 LOG2_E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -27,52 +27,52 @@ _EXPM1_TINY = {"f32": 2.0**-25, "f64": 2.0**-54}
 @define("exp", "float")
 def exp(x: Expr, *, dtype: str) -> Expr:
     """2**n * exp(r)."""
-    n, p = exp_parts(limit(x, *EXP_RANGE[dtype]), dtype)
-    return scale(p, n, dtype)
+    shifted, p = exp_parts(limit(x, *EXP_RANGE[dtype]), dtype, 2 * FORMATS[dtype].bias)
+    return scale(p, shifted, dtype)
 
 
 @define("exp2", "float")
 def exp2(x: Expr, *, dtype: str) -> Expr:
     """2**n * exp(r log(2)), r being exact."""
     x = limit(x, *_EXP2_RANGE[dtype])
-    n, count = nearest(x, 1.0, dtype)
-    return scale(exp_kernel((x - count) * LN2, dtype), n, dtype)
+    shifted, count = nearest_sum(x, 1.0, dtype, 2 * FORMATS[dtype].bias)
+    return scale(exp_kernel((x - count) * LN2, dtype), shifted, dtype)
 
 
 @define("expm1", "float")
 def expm1(x: Expr, *, dtype: str) -> Expr:
     """2**n * (exp(r) - 1) + (2**n - 1), at half the size so that nothing overflows early."""
-    n, r = reduce(limit(x, *_EXPM1_RANGE[dtype]), dtype)
+    shifted, r = reduce(limit(x, *_EXPM1_RANGE[dtype]), dtype, FORMATS[dtype].bias - 1)
     q = fma(horner(r, EXPM1[dtype]), r * r, r)
-    half_power = power_of_two(n - 1, dtype)
+    half_power = power_in(shifted, dtype)
     value = 2.0 * fma(half_power, q, half_power - 0.5)
     return select(absolute(x) < _EXPM1_TINY[dtype], x, value)
 
 
-def exp_parts(x: Expr, dtype: str) -> tuple[Expr, Expr]:
-    """n and p with exp(x) = 2**n * p, for x within ``EXP_RANGE``."""
-    n, r = reduce(x, dtype)
-    return n, exp_kernel(r, dtype)
+def exp_parts(x: Expr, dtype: str, offset: int) -> tuple[Expr, Expr]:
+    """A sum that holds n plus an offset, and p, with exp(x) = 2**n * p; x is in ``EXP_RANGE``."""
+    shifted, r = reduce(x, dtype, offset)
+    return shifted, exp_kernel(r, dtype)
 
 
 def exp_small(x: Expr, dtype: str) -> Expr:
     """exp(x) where neither x nor the result is anywhere near the limits; nan stays nan."""
-    n, p = exp_parts(x, dtype)
-    return p * power_of_two(n, dtype)
+    shifted, p = exp_parts(x, dtype, FORMATS[dtype].bias)
+    return p * power_in(shifted, dtype)
 
 
 def exp_falling(x: Expr, dtype: str) -> Expr:
     """exp(x) for x <= 0, without what only growth needs; nan stays nan."""
-    low, shift = EXP_RANGE[dtype][0], _FALL[dtype]
-    n, p = exp_parts(select(x < low, low, x), dtype)
-    return p * power_of_two(n + shift, dtype) * 2.0**-shift
+    low, fall = EXP_RANGE[dtype][0], _FALL[dtype]
+    shifted, p = exp_parts(select(x < low, low, x), dtype, FORMATS[dtype].bias + fall)
+    return p * power_in(shifted, dtype) * 2.0**-fall
 
 
-def reduce(x: Expr, dtype: str) -> tuple[Expr, Expr]:
-    """n and r with x = n log(2) + r."""
+def reduce(x: Expr, dtype: str, offset: int) -> tuple[Expr, Expr]:
+    """A sum that holds n plus an offset, and r, with x = n log(2) + r."""
     high, low = LN2_PARTS[dtype]
-    n, count = nearest(x, LOG2_E, dtype)
-    return n, fma(count, -low, fma(count, -high, x))
+    shifted, count = nearest_sum(x, LOG2_E, dtype, offset)
+    return shifted, fma(count, -low, fma(count, -high, x))
 
 
 def exp_kernel(r: Expr, dtype: str) -> Expr:

@@ -6,7 +6,7 @@ from ..expr import Expr, call
 from ..registry import define
 from .coefficients import SINH, TANH
 from .exponential import EXP_RANGE, exp_parts, exp_small
-from .tools import NAN, absolute, copysign, fma, horner, limit, scale, select, sqrt
+from .tools import FORMATS, NAN, absolute, copysign, fma, horner, limit, scale, select, sqrt
 
 LN2 = 0.6931471805599453
 #: tanh is 1 beyond half of this.
@@ -72,5 +72,6 @@ def atanh(x: Expr) -> Expr:
 
 
 def _half_exp(a: Expr, dtype: str) -> Expr:
-    n, p = exp_parts(limit(a, *EXP_RANGE[dtype]), dtype)
-    return scale(p, n - 1, dtype)
+    offset = 2 * FORMATS[dtype].bias - 1
+    shifted, p = exp_parts(limit(a, *EXP_RANGE[dtype]), dtype, offset)
+    return scale(p, shifted, dtype)

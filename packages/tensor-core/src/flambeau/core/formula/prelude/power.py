@@ -10,6 +10,7 @@ from .coefficients import ATANH, ATANH5, EXP2_POWER
 from .exponential import exp_kernel, reduce
 from .logarithm import split
 from .tools import (
+    FORMATS,
     INF,
     NAN,
     absolute,
@@ -136,10 +137,8 @@ def _power_f64(a: Expr, y: Expr) -> Expr:
     rest = fma(y, low, mul_err(y, high))
     huge = ~(absolute(product) < 4000.0)
     rest = select(huge, 0.0, rest)
-    product = limit(product, -1500.0, 1500.0)
-    n, r = reduce(product, "f64")
-    n = select(n > 2000, 2000, select(n < -2000, -2000, n))
-    return scale(exp_kernel(r + rest, "f64"), n, "f64")
+    shifted, r = reduce(limit(product, -1386.0, 1386.0), "f64", 2 * FORMATS["f64"].bias)
+    return scale(exp_kernel(r + rest, "f64"), shifted, "f64")
 
 
 def _log_pair(a: Expr) -> tuple[Expr, Expr]:

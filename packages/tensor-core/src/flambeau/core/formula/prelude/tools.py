@@ -98,7 +98,8 @@ def even_odd(x: Expr, coefficients: Sequence[float]) -> Expr:
 
 def limit(x: Expr, low: float, high: float) -> Expr:
     """x between two bounds; nan stays nan."""
-    return select(x > high, high, select(x < low, low, x))
+    x = select(x < low, low, x)
+    return select(x > high, high, x)
 
 
 def nearest(x: Expr, factor: float, dtype: str) -> tuple[Expr, Expr]:
@@ -106,6 +107,17 @@ def nearest(x: Expr, factor: float, dtype: str) -> tuple[Expr, Expr]:
     magic = FORMATS[dtype].magic
     shifted = fma(x, factor, magic)
     return bits(shifted) - bits(call(dtype, magic)), shifted - magic
+
+
+def nearest_sum(x: Expr, factor: float, dtype: str, offset: int) -> tuple[Expr, Expr]:
+    """The integer nearest to x * factor: with an offset in the low bits of a float, and as a float.
+
+    What else these bits are is shifted out where they become an exponent. Offsets are even where
+    the product may be halfway between two integers.
+    """
+    magic = FORMATS[dtype].magic + offset
+    shifted = fma(x, factor, magic)
+    return shifted, shifted - magic
 
 
 def to_float(n: Expr, dtype: str) -> Expr:
@@ -122,7 +134,14 @@ def power_of_two(n: Expr, dtype: str) -> Expr:
     return frombits((n + form.bias) << form.mantissa)
 
 
-def scale(x: Expr, n: Expr, dtype: str) -> Expr:
-    """x * 2**n in two steps, so that a denormal result is rounded once."""
-    half = n >> 1
-    return x * power_of_two(half, dtype) * power_of_two(n - half, dtype)
+def power_in(shifted: Expr, dtype: str) -> Expr:
+    """2**n for a sum (``nearest_sum``) that holds n plus the exponent's bias."""
+    return frombits(bits(shifted) << FORMATS[dtype].mantissa)
+
+
+def scale(x: Expr, shifted: Expr, dtype: str) -> Expr:
+    """x * 2**n in two steps, so that a denormal result is rounded once; the sum holds n + 2 bias.
+    """
+    mantissa, both = FORMATS[dtype].mantissa, bits(shifted)
+    half = call("shru", both, 1)
+    return x * frombits(half << mantissa) * frombits((both - half) << mantissa)

@@ -15,11 +15,14 @@ extern "C" int fl_run_nll_loss_rows(const fl_op *, const fl_value *, int, fl_ten
 
 bool fl_is_class_gradient(const fl_op *op) { return op->run_cpu == fl_run_nll_loss_grad; }
 
+static bool has_classes(const fl_tensor *target) {
+    return target->dtype == FL_I64 && target->ndim == 1 && fl_is_contiguous(target);
+}
+
 /* One row of floating numbers for each class number, side by side. */
 static bool has_rows(const fl_tensor *self, const fl_tensor *target) {
     return self->ndim == 2 && (self->dtype == FL_F32 || self->dtype == FL_F64) &&
-           self->numel >= fl_deferral_least() && fl_is_contiguous(self) &&
-           target->dtype == FL_I64 && target->ndim == 1 && fl_is_contiguous(target);
+           self->numel >= fl_deferral_least() && fl_is_contiguous(self) && has_classes(target);
 }
 
 static bool may_hold_all(const fl_value *in, int n) {
@@ -58,20 +61,40 @@ static bool are_same(const fl_tensor *one, const fl_tensor *other) {
            fl_is_contiguous(one) && fl_is_contiguous(other);
 }
 
+/* The log-probabilities of all classes, of which the loss takes those of the targets. */
+static bool picks_from(const fl_value *values, int n, const fl_value *in) {
+    const fl_tensor *scores = values[0].t, *made = values[n].t;
+    return has_rows(in[0].t, in[1].t) && (values[1].i == 1 || values[1].i == -1) &&
+           are_same(made, in[0].t) && scores->dtype == made->dtype;
+}
+
+/* The targets' own, which stand for those of all classes where no gradient is asked for. */
+static bool has_picked(const fl_value *values, int n, const fl_value *in) {
+    const fl_tensor *picked = values[n].t, *all = in[0].t;
+    return has_classes(in[1].t) && picked->data == all->data && picked->dtype == all->dtype &&
+           (all->dtype == FL_F32 || all->dtype == FL_F64) && all->ndim == 2 &&
+           all->strides[1] == 0 && picked->shape[0] == all->shape[0];
+}
+
+/* Whether memory is still to be written, or another thread's queue uses it. */
+static bool is_unsettled(const fl_queue *q, const fl_value &v) {
+    const fl_storage *s = fl_t(v) ? fl_root_storage(v.t->storage) : nullptr;
+    return s && s->queue && (s->queue != q || q->writes(s));
+}
+
 /* (self, target, weight, reduction, ignore_index) */
 bool fl_is_class_loss(const fl_op *op, const fl_value *in) {
     const fl_queue *q = fl_thread.queue;
     if (op->run_cpu != fl_run_nll_loss_rows || q->is_running || q->calls.empty() ||
         q->calls.size() > MOST_CALLS || in[3].i == 0)
         return false;
-    const fl_queue::Call &last = q->calls.back();
-    if (last.op->index != FL_OP_log_softmax || !has_rows(in[0].t, in[1].t) || !may_hold_all(in, 3))
+    if (!may_hold_all(in, 3) || is_unsettled(q, in[1]) || is_unsettled(q, in[2]))
         return false;
+    const fl_queue::Call &last = q->calls.back();
     const fl_value *values = &q->values[last.first];
-    const fl_tensor *scores = values[0].t, *made = values[last.n].t;
-    return (values[1].i == 1 || values[1].i == -1) && are_same(made, in[0].t) &&
-           scores->dtype == made->dtype && !fl_root_storage(in[1].t->storage)->queue &&
-           !(fl_t(in[2]) && fl_root_storage(in[2].t->storage)->queue);
+    if (last.op->index == FL_OP_log_softmax_at)
+        return has_picked(values, last.n, in);
+    return last.op->index == FL_OP_log_softmax && picks_from(values, last.n, in);
 }
 
 static fl_tensor *alias(const fl_tensor *t, const int64_t *shape, const int64_t *strides) {
@@ -95,6 +118,19 @@ static int note_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *cons
     return 1;
 }
 
+/* Note the loss of log-probabilities that wait. */
+static int note_loss_alone(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_check_classes(in[0].t, in[1].t, in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
+        return fl_raise();
+    fl_tensor *total = fl_tensor_empty(in[0].t->dtype, 0, 0, nullptr);
+    fl_tensor *results[2] = {outs[0], total};
+    const int status = total ? fl_note_call(op, in, n, results) : -1;
+    Py_XDECREF(total);
+    if (status > 0)
+        fl_thread.queue->calls.back().habit = nullptr;  /* it waits for others' sake */
+    return status;
+}
+
 static int defer_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     const fl_queue *q = fl_thread.queue;
     const fl_tensor *made = in[0].t, *given = q->values[q->calls.back().first].t;
@@ -116,6 +152,8 @@ static int defer_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *con
 /* What waits must not run meanwhile, as scores that nobody else needs would be lost: Python's
  * collector may run anything. */
 int fl_defer_class_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_thread.queue->calls.back().op->index == FL_OP_log_softmax_at)
+        return note_loss_alone(op, in, n, outs);
     const int collects = PyGC_Disable();
     const int status = defer_loss(op, in, n, outs);
     if (collects)
