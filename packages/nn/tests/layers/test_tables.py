@@ -93,6 +93,16 @@ def test_bags_by_hand():
     assert layer.weight.grad.tolist() == [[2, 2], [2, 2], [0, 0], [1, 1]]
 
 
+def test_a_sparse_gradient_keeps_its_indices_and_values():
+    table = nn.Embedding(5, 2, sparse=True)
+    indices, g = flambeau.tensor([3, 1]), flambeau.ones(2, 2)
+    table(indices).backward(g)
+    indices[0], g[0] = 4, 7.0
+    table(indices).backward(flambeau.ones(2, 2))
+    assert table.weight.grad._indices().tolist() == [[3, 1, 4, 1]]
+    assert table.weight.grad._values().tolist() == [[1.0, 1.0]] * 4
+
+
 def test_padding_is_in_no_bag():
     table = flambeau.tensor(TABLE)
     layer = nn.EmbeddingBag.from_pretrained(table, freeze=False, padding_idx=1)

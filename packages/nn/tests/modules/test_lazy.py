@@ -263,6 +263,8 @@ def test_tensors_without_values(kind):
             use()
     with pytest.raises(RuntimeError, match="shape of an Uninitialized"):
         tensor.shape  # noqa: B018
+    with pytest.raises(RuntimeError, match="share_memory_ of an Uninitialized"):
+        tensor.share_memory_()
     with pytest.raises(AttributeError):
         tensor.no_such_thing  # noqa: B018
     with pytest.raises(RuntimeError, match="meta"):

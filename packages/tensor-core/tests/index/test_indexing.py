@@ -224,3 +224,18 @@ def test_integers_of_other_classes_are_indices():
     assert x[:, Second()].tolist() == [2.0, 4.0]
     x[Second()] = 0.0
     assert x.tolist() == [[1.0, 2.0], [0.0, 0.0]]
+
+
+ALL = slice(None)
+
+
+@pytest.mark.parametrize(("target", "source"), [
+    (ALL, 1), (1, (1, 2)), ((ALL, 1), (1, 1)), (ALL, (ALL, 0)), ((ALL, ALL), (ALL, slice(0, 1))),
+    (slice(None, None, 2), 2),
+])
+def test_a_part_of_a_tensor_is_spread_over_it(target, source):
+    expected = numpy.arange(9).reshape(3, 3)
+    x = flambeau.tensor(expected)
+    expected[target] = expected[source].copy()
+    x[target] = x[source]
+    assert x.tolist() == expected.tolist()

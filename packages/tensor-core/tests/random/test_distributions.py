@@ -191,6 +191,14 @@ def test_fork_rng_restores():
 
 
 @pytest.mark.parametrize(("name", "shape"), [
+    ("dropout2d", (2, 3)), ("dropout2d", (2, 3, 4)), ("dropout2d", (1,) * 5),
+    ("dropout3d", (2, 3, 4)), ("dropout3d", (1,) * 6)])
+def test_planes_and_volumes_of_other_dimensions_are_warned_of(name, shape):
+    with pytest.warns(UserWarning, match=f"{name}: Received a {len(shape)}-D input to {name}"):
+        getattr(functional, name)(flambeau.ones(shape))
+
+
+@pytest.mark.parametrize(("name", "shape"), [
     ("dropout1d", (40, 50, 6)), ("dropout1d", (500, 6)), ("dropout2d", (40, 50, 3, 2)),
     ("dropout3d", (40, 50, 3, 2, 2)), ("dropout3d", (900, 3, 2, 2))])
 def test_channels_are_dropped_whole(name, shape):

@@ -203,7 +203,7 @@ class UninitializedTensorMixin:
 
     def __getattribute__(self, name: str) -> Any:
         if name[0] != "_" and name not in _ALLOWED and hasattr(Tensor, name):
-            kind = RuntimeError if name == "shape" else ValueError
+            kind = RuntimeError if name in ("shape", "share_memory_") else ValueError
             raise kind(_no_values(type(self).__name__, name))
         return super().__getattribute__(name)
 

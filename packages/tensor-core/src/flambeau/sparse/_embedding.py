@@ -34,7 +34,13 @@ def lookup(weight: Any, indices: Any, padding_idx: int, by_frequency: bool) -> A
         if padding_idx >= 0:
             kept = at != padding_idx
             rows, at = rows[kept], at[kept]
-        return (coo(at.unsqueeze(0), rows, shape, False),)
+        # The gradient may not change when somebody writes to the indices or to g.
+        return (coo(_own(at, flat).unsqueeze(0), _own(rows, g), shape, False),)
 
     result = _op["embedding_lookup"](weight.detach(), indices, padding_idx, False)
     return tie("Embedding", result, (weight,), backward, (flat,))
+
+
+def _own(tensor: Any, other: Any) -> Any:
+    """The tensor, or a copy if it shares the memory of another."""
+    return tensor.clone() if tensor.data_ptr() == other.data_ptr() else tensor

@@ -320,5 +320,7 @@ cdef int _write_into(Tensor view, Tensor value) except -1:
         value = _operators["select"](value, 0, 0)
     if value._device_type != view._device_type:
         value = value.to(view.device)
+    if value._numel != view._numel:     # of the same memory it may be: x[:] = x[0]
+        value = _operators["expand"](value, view.shape)
     _operators["copy_"](view, value)
     return 0

@@ -62,7 +62,7 @@ int fl_call_dropout(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return drop(op, in, n, out, fl_shape_value(in[0].t));
 }
 
-/* ---- whole channels ---------------------------------------------------------------------------- */
+/* ---- whole channels ------------------------------------------------------------------------ */
 
 /* A shape with one element for each channel of each sample; `unbatched` dimensions are those of a
  * single sample. */
@@ -91,10 +91,28 @@ int fl_call_dropout1d(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return fl_raise();
 }
 
+static int warn_of_dims(const fl_op *op, const fl_tensor *x, const char *expected) {
+    return PyErr_WarnFormat(PyExc_UserWarning, 1, "%s: Received a %d-D input to %s, which expects "
+                            "%s: the first two dimensions are taken for samples and channels. Use "
+                            "dropout() to zero single elements.", op->name, x->ndim, op->name,
+                            expected);
+}
+
 int fl_call_dropout2d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    return drop_channels(op, in, n, out, -1);
+    const fl_tensor *x = in[0].t;
+    int warned = 0;
+    if (x->ndim == 3)
+        warned = PyErr_WarnEx(PyExc_UserWarning, "dropout2d: Received a 3-D input to dropout2d, "
+                              "which is taken for (N, C, L). A single sample (C, H, W) needs "
+                              "unsqueeze(0); for (N, C, L) write dropout1d().", 1);
+    else if (x->ndim != 4)
+        warned = warn_of_dims(op, x, "(N, C, H, W)");
+    return warned ? -1 : drop_channels(op, in, n, out, -1);
 }
 
 int fl_call_dropout3d(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *x = in[0].t;
+    if (x->ndim != 4 && x->ndim != 5 && warn_of_dims(op, x, "(N, C, D, H, W) or (C, D, H, W)"))
+        return -1;
     return drop_channels(op, in, n, out, 4);
 }
