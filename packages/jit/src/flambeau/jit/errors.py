@@ -6,6 +6,13 @@ from __future__ import annotations
 class TraceError(RuntimeError):
     """Python did something a trace cannot hold; the message names the file and line."""
 
+    #: Whoever reads values only to check them goes on without them.
+    has_no_values = True
+
+
+class EscapeError(TraceError):
+    """Python kept a tensor that was never computed, so that nothing recorded later is right."""
+
 
 class GraphBreakError(RuntimeError):
     """A function that was to be one graph takes values to Python; the message says where."""

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import os
+import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau import jit
+from flambeau.jit.bridge import no_grad
 from flambeau.onnx.errors import ExportError, ImportedError, OnnxError
+from flambeau.onnx.program import ONNXProgram
 
-__all__ = ["ExportError", "ImportedError", "OnnxError", "export", "load"]
+__all__ = ["ExportError", "ImportedError", "ONNXProgram", "OnnxError", "export",
+           "is_in_onnx_export", "load", "register_custom_op_symbolic",
+           "unregister_custom_op_symbolic"]
 
 #: Versions of ONNX's operators that are written.
 OPSETS = range(18, 24)
 
-_ACCEPTED = {"do_constant_folding", "dynamo", "export_modules_as_functions", "export_params",
-             "external_data", "fallback", "keep_initializers_as_inputs", "operator_export_type",
-             "optimize", "report", "training", "verbose", "verify"}
+_ACCEPTED = {"artifacts_dir", "autograd_inlining", "custom_opsets", "do_constant_folding",
+             "dump_exported_program", "export_modules_as_functions", "fallback",
+             "operator_export_type", "optimize", "profile", "report", "training", "verbose",
+             "verify"}
+
+_thread = threading.local()
 
 
 def export(
     model: Any,
     args: Any = (),
-    f: str | os.PathLike[str] | None = None,
+    f: Any = None,
     *,
     kwargs: Mapping[str, Any] | None = None,
     input_names: Sequence[str] | None = None,
@@ -31,6 +38,12 @@ def export(
     opset_version: int | None = None,
     dynamic_axes: Any = None,
     dynamic_shapes: Any = None,
+    export_params: bool = True,
+    keep_initializers_as_inputs: bool = False,
+    external_data: bool = False,
+    dynamo: bool = False,
+    custom_translation_table: Any = None,
+    quantized: str = "integers",
     **accepted: Any,
 ) -> Any:
     """Write a module or a function as an ONNX model, whose operators ONNX's checker has seen.
@@ -39,21 +52,31 @@ def export(
     vary as ``jit.trace`` lets them: named here, or all that nothing in the program decides on.
 
     Args:
-        model: A module in evaluation mode, a function, or a program of ``jit.trace``.
-        args: A tensor, or a tuple of what ``model`` is called with.
-        f: Where the model is written; ``None`` only returns it.
+        model: A module, which is put in evaluation mode meanwhile; a function; a program of
+            ``jit.trace`` or of ``flambeau.export``.
+        args: A tensor, or a tuple of what ``model`` is called with; a dict at its end has keyword
+            arguments.
+        f: Where the model is written, a path or an open file; ``None`` only returns it.
         kwargs: Keyword arguments of the call.
-        input_names: What inputs are called in the file, in order.
+        input_names: What inputs are called in the file, in order; as parameters are otherwise.
         output_names: The same for outputs.
         opset_version: The version of ONNX's operators, 18 to 23; 20 where nothing is said. Older
             ones are not written: 18 is, with a warning.
-        dynamic_axes: Dimensions that vary, ``{input name: {dim: name}}``.
-        dynamic_shapes: The same by argument, as ``jit.trace`` takes ``dynamic=``.
+        dynamic_axes: Dimensions that vary, ``{input name: {dim: name}}`` or ``{input: [dim]}``.
+        dynamic_shapes: The same by argument, in order or by the name of the parameter, nested as
+            arguments are: ``{dim: name}``, ``{dim: Dim("name")}``, ``Dim.AUTO``, or a tuple.
+        export_params: False writes weights as inputs without values.
+        keep_initializers_as_inputs: Whether weights are inputs, too.
+        external_data: Whether weights lie in a file beside ``f``; above 2 GB they do.
+        dynamo: Whether an ``ONNXProgram`` is returned, which has ``save`` and can be called.
+        custom_translation_table: Must be None; see ``register_custom_op_symbolic``.
+        quantized: Products of ``nn.utils.quantize_dynamic``: ``"integers"`` gives the same bits
+            by ``MatMulInteger``, ``"qdq"`` writes ``QuantizeLinear`` and ``DequantizeLinear``.
         accepted: What PyTorch's function takes besides and changes nothing here, such as
-            ``do_constant_folding``, ``export_params`` and ``dynamo``.
+            ``do_constant_folding`` and ``verbose``.
 
     Returns:
-        The ``onnx.ModelProto``.
+        The ``onnx.ModelProto``, or an ``ONNXProgram``.
 
     Raises:
         ModuleNotFoundError: The package onnx is not installed.
@@ -72,15 +95,82 @@ def export(
     """
     if unknown := accepted.keys() - _ACCEPTED:
         raise TypeError(f"onnx.export() got unexpected arguments: {', '.join(sorted(unknown))}")
+    if custom_translation_table:
+        raise TypeError("onnx.export(): custom_translation_table has functions of onnxscript; "
+                        "write them for onnx.register_custom_op_symbolic()")
+    if quantized not in ("integers", "qdq"):
+        raise ValueError(f"onnx.export(): quantized is {quantized!r}; it is 'integers' or 'qdq'")
     opset = _opset(opset_version)
-    checker, model_of = _writer()
-    names = tuple(input_names or ())
-    graph = _program(model, args, kwargs, _dynamic(names, dynamic_axes, dynamic_shapes)).graph
-    written = model_of(graph, opset, names, tuple(output_names or ()))
-    checker.check_model(written, full_check=True)
+    model_of, files, check = _writer()
+    before, _thread.exporting = is_in_onnx_export(), True
+    try:
+        program, names = _program(model, args, kwargs, tuple(input_names or ()), dynamic_axes,
+                                  dynamic_shapes)
+    finally:
+        _thread.exporting = before
+    written = model_of(program.graph, opset, names, tuple(output_names or ()), quantized)
+    check(written)
+    written = files.with_inputs(written, export_params, keep_initializers_as_inputs)
     if f is not None:
-        _save(written, os.fspath(f))
-    return written
+        files.save(written, f, external_data)
+    return ONNXProgram(written) if dynamo else written
+
+
+def is_in_onnx_export() -> bool:
+    """Whether ``export`` records a module in this thread.
+
+    Example:
+        >>> from flambeau import onnx
+        >>> onnx.is_in_onnx_export()
+        False
+    """
+    return getattr(_thread, "exporting", False)
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any],
+                                opset_version: int = 18) -> None:
+    """Say how ``export`` writes an operator, instead of its own form.
+
+    It is asked for operators of Flambeau's and of ``core.register_op``. What ``flambeau.library``
+    made is written as what its function computes, so that a form for it is not asked.
+
+    Args:
+        symbolic_name: ``aten::name``.
+        symbolic_fn: Called with a graph ``g`` and the operator's arguments, tensors as values;
+            returns what ``g.op("Name", *values, attribute_f=1.0)`` gives, where ``Name`` may have a
+            domain (``"com.microsoft::Gelu"``).
+        opset_version: Has no effect: ``g.opset`` says which version is written.
+
+    Raises:
+        ValueError: The name has no namespace.
+
+    Example:
+        >>> from flambeau import onnx
+        >>> onnx.register_custom_op_symbolic("aten::twice", lambda g, x: g.op("Add", x, x))
+        >>> onnx.unregister_custom_op_symbolic("aten::twice")
+    """
+    from flambeau.onnx.exporting.symbolics import SYMBOLICS
+
+    if "::" not in symbolic_name:
+        raise ValueError(f"register_custom_op_symbolic(): {symbolic_name!r} has no namespace; "
+                         "write 'namespace::name'")
+    SYMBOLICS[symbolic_name] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int = 18) -> None:
+    """Forget what ``register_custom_op_symbolic`` was told.
+
+    Args:
+        symbolic_name: As there.
+        opset_version: Has no effect.
+
+    Example:
+        >>> from flambeau import onnx
+        >>> onnx.unregister_custom_op_symbolic("aten::twice")
+    """
+    from flambeau.onnx.exporting.symbolics import SYMBOLICS
+
+    SYMBOLICS.pop(symbolic_name, None)
 
 
 def load(f: Any) -> Any:
@@ -140,41 +230,45 @@ def _opset(version: int | None) -> int:
     return max(version, OPSETS.start)
 
 
-def _writer() -> tuple[Any, Any]:
+def _writer() -> tuple[Any, Any, Any]:
     try:
-        from onnx import checker
+        import onnx  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("flambeau.onnx writes through the package onnx; install it with "
                                   "pip install 'flambeau-jit[onnx]'", name="onnx") from error
-    from flambeau.onnx.exporting.program import model_of
+    from flambeau.onnx.exporting import files
+    from flambeau.onnx.exporting.program import check, model_of
 
-    return checker, model_of
+    return model_of, files, check
 
 
-def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, dynamic: Any) -> Any:
+def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tuple[str, ...],
+             axes: Any, shapes: Any) -> tuple[Any, tuple[str, ...]]:
+    """What was recorded, and the names of its inputs."""
+    from flambeau.onnx.exporting.calls import Call, plain_results
+
     if isinstance(model, jit.Program):
-        return model
-    given = args if isinstance(args, tuple) else (args,)
-    if kwargs:
-        raise ExportError("onnx.export(): give keyword arguments as positional ones, or export a "
-                          "function that passes them on")
-    options = {} if dynamic is None else {"dynamic": dynamic}
-    return jit.trace(model, given if len(given) > 1 else given[0], **options)
+        return model, names
+    if hasattr(model, "graph_signature") and hasattr(model, "_program"):
+        return model._program, (*names, *model._names[len(names):])
+    call = Call(model, args, kwargs, names)
+    with plain_results(model) as function:
+        try:
+            program = _recorded(function, call, call.dynamic(axes, shapes))
+        except jit.TraceError:
+            shared = call.dynamic(axes, shapes, shared=True)
+            if shared == call.dynamic(axes, shapes):
+                raise
+            program = _recorded(function, call, shared)
+    return program, call.names
 
 
-def _dynamic(names: Sequence[str], axes: Any, shapes: Any) -> Any:
-    if axes is None:
-        return shapes
-    found = {}
-    for name, dims in axes.items():
-        if name in names:
-            named = dims if isinstance(dims, Mapping) else {d: f"{name}_{d}" for d in dims}
-            found[list(names).index(name)] = dict(named)
-    return found
-
-
-def _save(model: Any, path: str) -> None:
-    import onnx
-
-    big = model.ByteSize() >= 2**31
-    onnx.save(model, path, save_as_external_data=big)
+def _recorded(function: Any, call: Any, dynamic: Any) -> jit.Program:
+    options: dict[str, Any] = {"example_kwarg_inputs": call.kwargs}
+    if dynamic is not None:
+        options["dynamic"] = dynamic
+    try:
+        with no_grad():
+            return jit.trace(function, call.args, **options)
+    except jit.TraceError:      # gradients may be part of what it computes
+        return jit.trace(function, call.args, **options)

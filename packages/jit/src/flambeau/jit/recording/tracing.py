@@ -10,7 +10,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import symbol
-from flambeau.jit.errors import TraceError
+from flambeau.jit.errors import EscapeError, TraceError
 from flambeau.jit.ir import Graph
 from flambeau.jit.locations import location
 from flambeau.jit.passes import optimized
@@ -135,6 +135,8 @@ class _Session:
         if self.leaves:
             try:
                 return self.sized(base)
+            except EscapeError:
+                raise
             except TraceError:
                 self.leaves = []
         return self.sized(base)
@@ -151,6 +153,8 @@ class _Session:
             try:
                 found = self.recordings(samples)
                 graph, gives = found.joined()
+            except EscapeError:         # what Python kept is NaN now
+                raise
             except Exception as error:
                 why = why or error
                 continue
@@ -160,9 +164,16 @@ class _Session:
                 return graph, gives
             why = why or TraceError("the example's size is one that the function treats apart")
         assert why is not None
-        if self.is_named:
+        if not self.is_named:
+            return self.fixed(why)
+        if isinstance(why, TraceError):
             raise why
-        return self.fixed(why)
+        names = ", ".join(f"{name} (here {size})" for name, size in base.items())
+        raise TraceError(
+            f"{location(self.fn)}: dynamic= lets {names} vary, but with other sizes than the "
+            f"example's this raises {type(why).__name__}: {why}. What has a size of its own, such "
+            "as a buffer, has to follow the inputs' sizes; or leave out the sizes that cannot vary"
+        ) from why
 
     def recordings(self, samples: list[dict[str, int]]) -> Recordings:
         return Recordings(self.record, self.leaves, samples, location(self.fn))
@@ -172,8 +183,10 @@ class _Session:
         marks, self.marks = self.marks, [{} for _ in self.marks]
         try:
             graph, gives = self.recordings([{}, {}]).joined()
-        except Exception:
+        except Exception as error:
             self.marks = marks
+            if not isinstance(why, TraceError):     # of sizes that nobody gave
+                raise error from None
             raise why from None
         graph.fixed = str(why)
         return graph, gives
@@ -277,7 +290,7 @@ def _refuse_escapes(memories: list[Memory]) -> None:
     for memory in held:
         bridge.poison(memory.root)
     for memory in held:
-        raise TraceError(
+        raise EscapeError(
             f"{memory.where}: the tensor made here is still held after the call, in an "
             "attribute, a list or an optimizer's state, but it was never computed (it is NaN now): "
             "return it instead; take an optimizer's first step before tracing; or use "

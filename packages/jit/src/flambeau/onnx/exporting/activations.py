@@ -52,7 +52,10 @@ def write_softplus(
 
 @emits("prelu_rows")
 def write_prelu(b: Builder, node: Node, x: Value, slope: Value) -> Name:
-    return b.add("PRelu", b.of(x), b.of(slope))
+    name = b.of(x)
+    if x.shape != node.outputs[0].shape:
+        name = b.add("Expand", name, b.shape(node.outputs[0].shape))
+    return b.add("PRelu", name, b.of(slope))
 
 
 @emits("softmax", "log_softmax")

@@ -29,14 +29,20 @@ class Builder:
 
     Args:
         opset: The version of ONNX's operators.
+        quantized: The form of products of int8.
     """
 
-    def __init__(self, opset: int) -> None:
+    def __init__(self, opset: int, quantized: str = "integers") -> None:
         self.opset = opset
+        self.quantized = quantized
         self.nodes: list[Any] = []
+        self.domains: set[str] = set()              # of operators that are not ONNX's
         self.initializers: list[Any] = []
         self.names: dict[Value, Name] = {}
+        self.tensors: dict[Value, Any] = {}         # what the file holds
+        self.used: set[Value] = set()               # what nodes and outputs read
         self.symbols: dict[str, tuple[Name, int]] = {}
+        self.examples: dict[str, int] = {}          # sizes that symbols stood for at once
         self._constants: dict[tuple[Any, ...], Name] = {}
         self._sizes: dict[str, Name] = {}
         self._taken: set[str] = set()

@@ -8,6 +8,7 @@ from typing import Any
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.opset import LOOP
 from flambeau.onnx.exporting.builder import Builder, Name, info
+from flambeau.onnx.exporting.trimming import trim
 from onnx import TensorProto, helper
 
 #: Writes a graph's nodes, whose inputs have names, and returns the names of its outputs.
@@ -29,7 +30,7 @@ def _branch(b: Builder, node: Node, write: Write) -> list[Name]:
     for word, region in zip(("then", "else"), node.regions, strict=True):
         nodes = b.enter()
         outputs = _outputs(b, write(region, given), region.outputs)
-        graphs.append(helper.make_graph(b.leave(nodes), b.fresh(word), [], outputs))
+        graphs.append(_graph(b, nodes, word, [], outputs))
     test = _condition(b, b.names[condition], condition)
     return b.add_several(len(node.outputs), "If", test, then_branch=graphs[0],
                          else_branch=graphs[1])
@@ -52,8 +53,14 @@ def _loop(b: Builder, node: Node, write: Write) -> list[Name]:
               *(info(name, value) for name, value in zip(names, carried, strict=True))]
     outputs = [helper.make_tensor_value_info(again, TensorProto.BOOL, []),
                *_outputs(b, after, step.outputs)]
-    body = helper.make_graph(b.leave(nodes), b.fresh("step"), inputs, outputs)
+    body = _graph(b, nodes, "step", inputs, outputs)
     return b.add_several(len(node.outputs), "Loop", "", first, *starts, body=body)
+
+
+def _graph(b: Builder, around: list[Any], word: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    """The nodes that were written since ``around`` was left, as far as they are needed."""
+    nodes, _ = trim(b.leave(around), [], [each.name for each in outputs])
+    return helper.make_graph(nodes, b.fresh(word), inputs, outputs)
 
 
 def _outputs(b: Builder, names: Sequence[Name], values: Sequence[Value]) -> list[Any]:

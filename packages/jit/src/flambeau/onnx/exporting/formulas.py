@@ -27,6 +27,22 @@ _COMPARISONS = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "Great
 _LOGICAL = {"and": "And", "or": "Or", "xor": "Xor"}
 _BITS = {"and": "BitwiseAnd", "or": "BitwiseOr", "xor": "BitwiseXor"}
 
+def _inverse_error() -> str:
+    """Giles, Approximating the erfinv function (2011), in single precision."""
+    near = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+            -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
+    far = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+           -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+    logs = "(-log((1 - x) * (1 + x)))"
+    sums = []
+    for numbers, at in ((near, f"({logs} - 2.5)"), (far, f"(sqrt({logs}) - 3)")):
+        text = repr(numbers[0])
+        for number in numbers[1:]:
+            text = f"({number!r} + {text} * {at})"
+        sums.append(text)
+    return f"x * inf if abs(x) == 1 else x * {sums[0]} if {logs} < 5 else x * {sums[1]}"
+
+
 #: Functions as formulas of those above.
 _COMPOSED: dict[str, tuple[tuple[str, ...], str]] = {
     "trunc": (("x",), "floor(x) if x >= 0 else ceil(x)"),
@@ -64,8 +80,14 @@ _COMPOSED: dict[str, tuple[tuple[str, ...], str]] = {
               f"({math.pi!r} if signbit(x) else 0) + (-1 if signbit(x) else 1) * ("
               f"{math.pi / 4!r} if (abs(y) == inf) & (abs(x) == inf) else 0 if y == 0 else"
               " atan(abs(y) / abs(x))))"),
-    "shl": (("a", "b"), "a * ipow(2, b)"),
-    "shr": (("a", "b"), "(a - mod(a, ipow(2, b))) // ipow(2, b)"),
+    "copysign": (("a", "b"), "-abs(a) if signbit(b) else abs(a)"),
+    "fmax": (("a", "b"), "b if a != a else a if b != b else maximum(a, b)"),
+    "fmin": (("a", "b"), "b if a != a else a if b != b else minimum(a, b)"),
+    "angle": (("x",), f"nan if x != x else {math.pi!r} if x < 0 else 0"),
+    "ndtr": (("x",), f"(1 + erf(x * {math.sqrt(0.5)!r})) / 2"),
+    "logaddexp2": (("a", "b"), "a if (a == b) & (abs(a) == inf) else"
+                   f" maximum(a, b) + log1p(exp2(-abs(a - b))) / {math.log(2)!r}"),
+    "erfinv": (("x",), _inverse_error()),
 }
 
 
@@ -111,7 +133,8 @@ class _Writer:
         self.done: dict[Expr, tuple[Name, bool]] = {}
         self.own: dict[str, Callable[..., tuple[Name, bool]]] = {
             "select": self.select, "not": self.negated, "ne": self.unequal, "mod": self.modulo,
-            "fmod": self.modulo, "floordiv": self.floor_divide, "ipow": self.power}
+            "fmod": self.modulo, "floordiv": self.floor_divide, "ipow": self.power,
+            "shl": self.shift_left, "shr": self.shift_right, "truncdiv": self.divide}
 
     def of(self, expr: Expr) -> tuple[Name, bool]:
         """The name of an expression's value, and whether it is a truth value."""
@@ -179,6 +202,35 @@ class _Writer:
             return self.b.add("Floor", self.b.add("Div", left, right)), False
         rest = self.b.add("Mod", left, right)
         return self.b.add("Div", self.b.add("Sub", left, rest), right), False
+
+    def divide(self, a: Expr, other: Expr) -> tuple[Name, bool]:
+        """ONNX's quotient of integers is rounded to zero."""
+        if "float" in self.dtype:
+            raise _UnknownError("truncdiv")
+        return self.b.add("Div", self.number(a), self.number(other)), False
+
+    def shift_left(self, a: Expr, other: Expr) -> tuple[Name, bool]:
+        number, by = self.number(a), self.number(other)
+        if self.dtype.startswith("uint"):
+            return self.b.add("BitShift", number, by, direction="LEFT"), False
+        power = self.b.add("Pow", self.b.constant(2, self.dtype), by)
+        return self.b.add("Mul", number, power), False
+
+    def shift_right(self, a: Expr, other: Expr) -> tuple[Name, bool]:
+        """Division by a power of two that the dtype holds, which is rounded down."""
+        b, most = self.b, int(self.dtype.lstrip("uint")) - 2
+        number, by = self.number(a), self.number(other)
+        if self.dtype.startswith("uint"):
+            return b.add("BitShift", number, by, direction="RIGHT"), False
+        zero = b.constant(0, self.dtype)
+        within = b.add("And", b.add("GreaterOrEqual", by, zero),
+                       b.add("LessOrEqual", by, b.constant(most, self.dtype)))
+        by = b.add("Where", within, by, zero)
+        power = b.add("Pow", b.constant(2, self.dtype), by)
+        rest = b.add("Mod", number, power)
+        whole = b.add("Div", b.add("Sub", number, rest), power)
+        beyond = b.add("Where", b.add("Less", number, zero), b.constant(-1, self.dtype), zero)
+        return b.add("Where", within, whole, beyond), False
 
     def power(self, a: Expr, other: Expr) -> tuple[Name, bool]:
         return self.b.add("Pow", self.number(a), self.number(other)), False

@@ -10,7 +10,7 @@ from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.builder import Builder, Name
 from flambeau.onnx.exporting.shapes import reshaped
 from flambeau.onnx.exporting.table import each, emits, refuse
-from flambeau.onnx.exporting.windows import places_in_planes
+from flambeau.onnx.exporting.windows import fixed, places_in_planes
 
 
 @emits("matmul")
@@ -22,7 +22,7 @@ def write_matmul(b: Builder, node: Node, x: Value, other: Value) -> Name:
 def write_linear(
     b: Builder, node: Node, x: Value, weight: Value, bias: Value | None = None
 ) -> Name:
-    if len(x.shape) == 2 and len(weight.shape) == 2:
+    if len(x.shape) == 2 and len(weight.shape) == 2 and "float" in x.dtype:
         rest = (b.of(bias),) if bias is not None else ()
         return b.add("Gemm", b.of(x), b.of(weight), *rest, transB=1)
     turned = b.of(weight)
@@ -44,11 +44,11 @@ def write_conv(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Name:
-    n = len(x.shape) - 2
+    n = len(weight.shape) - 2
     rest = (b.of(bias),) if bias is not None else ()
-    return b.add(
+    result = b.add(
         "Conv",
-        b.of(x),
+        _batched(b, x, n),
         b.of(weight),
         *rest,
         strides=each(stride, n),
@@ -56,6 +56,7 @@ def write_conv(
         dilations=each(dilation, n),
         group=groups,
     )
+    return b.add("Squeeze", result, b.whole(0)) if len(x.shape) == n + 1 else result
 
 
 @emits("conv2d_input_grad", "conv3d_input_grad")
@@ -70,20 +71,21 @@ def write_conv_transpose(
     dilation: Any,
     groups: int,
 ) -> Name:
-    n = len(x.shape) - 2
+    n = len(weight.shape) - 2
     strides, pads, steps = each(stride, n), each(padding, n), each(dilation, n)
     more = []
     for i in range(n):
-        into, out, kernel = x.shape[2 + i], node.outputs[0].shape[2 + i], weight.shape[2 + i]
+        into, out = x.shape[i - n], node.outputs[0].shape[i - n]
+        kernel = weight.shape[2 + i]
         if isinstance(into, Dim) or isinstance(out, Dim) or isinstance(kernel, Dim):
             return refuse(
                 node, "sizes of images that vary are not written for transposed convolutions"
             )
         usual = (into - 1) * strides[i] - 2 * pads[i] + steps[i] * (kernel - 1) + 1
         more.append(out - usual)
-    return b.add(
+    result = b.add(
         "ConvTranspose",
-        b.of(x),
+        _batched(b, x, n),
         b.of(weight),
         strides=strides,
         pads=pads * 2,
@@ -91,6 +93,7 @@ def write_conv_transpose(
         group=groups,
         output_padding=more if any(more) else None,
     )
+    return b.add("Squeeze", result, b.whole(0)) if len(x.shape) == n + 1 else result
 
 
 @emits(
@@ -112,23 +115,37 @@ def write_max_pool(
     n = 3 if "3d" in node.op else 2
     if not isinstance(kernel, int) and len(kernel) == 3:
         n = 3
-    if bool(ceil_mode) and any(each(padding, n)):
-        refuse(node, "ceil_mode with padding is counted otherwise by ONNX")
+    if node.op == "max_pool2d_compact_indices" and node.outputs[1] in b.used:
+        return []
+    pads = each(padding, n) * 2
+    if bool(ceil_mode):
+        steps = each(stride or kernel, n)
+        pads = _pads_of_last(node, x, each(kernel, n), steps, each(padding, n), each(dilation, n))
     found = b.add_several(
         len(node.outputs),
         "MaxPool",
         _batched(b, x, n),
         kernel_shape=each(kernel, n),
         strides=each(stride or kernel, n),
-        pads=each(padding, n) * 2,
+        pads=pads,
         dilations=each(dilation, n),
-        ceil_mode=int(bool(ceil_mode)),
     )
     if len(x.shape) == n + 1:
         found = [reshaped(b, name, node.outputs[0].shape) for name in found]
     if len(found) > 1:
         found[1] = places_in_planes(b, found[1], x, n)
     return found
+
+
+def _pads_of_last(node: Node, x: Value, kernel: list[int], stride: list[int], padding: list[int],
+                  dilation: list[int]) -> list[int]:
+    """Padding that takes in the last window of ``ceil_mode``, which ONNX counts otherwise."""
+    n, ends = len(kernel), []
+    sizes = fixed(node, *x.shape[-n:], *node.outputs[0].shape[-n:])
+    for i in range(n):
+        needed = (sizes[n + i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1
+        ends.append(max(needed - sizes[i] - padding[i], 0))
+    return [*padding, *ends]
 
 
 def _batched(b: Builder, x: Value, n: int) -> Name:
@@ -150,7 +167,7 @@ def write_avg_pool(
 ) -> Name:
     n = 3 if "3d" in node.op else 2
     if divisor is not None:
-        refuse(node, "divisor_override has no form in ONNX; multiply the result instead")
+        refuse(node, "divisor_override with ceil_mode has no form in ONNX; multiply the result")
     result = b.add(
         "AveragePool",
         _batched(b, x, n),
@@ -266,54 +283,3 @@ def write_attention(
     elif mask is not None:
         scores = b.add("Add", scores, b.operand(mask, query.dtype))
     return b.add("MatMul", b.add("Softmax", scores, axis=-1), b.of(value))
-
-
-@emits("quantized_linear")
-def write_quantized_linear(
-    b: Builder, node: Node, x: Value, weight: Value, scales: Value, bias: Any = None
-) -> Name:
-    """Rows rounded as here, and the exact product of integers: the same bits."""
-    rows = b.operand(x, "float32")
-    most = b.add("ReduceMax", b.add("Abs", rows), b.whole(-1), keepdims=1)
-    step = b.add("Div", most, b.constant(127, "float32"))
-    zero = b.add("Less", step, b.constant(1.17549435e-38, "float32"))
-    scale = b.add("Div", b.constant(127, "float32"), most)
-    scale = b.add("Where", zero, b.constant(0, "float32"), scale)
-    whole = b.cast(b.add("Round", b.add("Mul", rows, scale)), "float32", "int8")
-    product = b.add("MatMulInteger", whole, b.add("Transpose", b.of(weight), perm=[1, 0]))
-    worth = b.add("Mul", step, b.of(scales))
-    # Between the cast and the product, as onnxruntime joins the two where they follow each other,
-    # and takes the factors for those of columns alone.
-    sums = b.add("Where", zero, b.constant(0, "float32"), b.cast(product, "int32", "float32"))
-    result = b.add("Mul", sums, worth)
-    if bias is not None:
-        result = b.add("Add", result, b.of(bias))
-    return b.cast(result, "float32", x.dtype)
-
-
-@emits("resample")
-def write_resample(
-    b: Builder, node: Node, x: Value, size: Any, mode: Any, align: Any, scales: Any
-) -> Name:
-    forms = {
-        "nearest": ("nearest", "asymmetric", "floor"),
-        "nearest-exact": ("nearest", "half_pixel", "round_prefer_ceil"),
-        "bilinear": ("linear", "half_pixel", None),
-        "linear": ("linear", "half_pixel", None),
-        "trilinear": ("linear", "half_pixel", None),
-        "cubic": ("cubic", "half_pixel", None),
-    }
-    if mode not in forms:
-        refuse(node, f"interpolation of mode {mode!r} is not written")
-    kind, where, rounding = forms[mode]
-    return b.add(
-        "Resize",
-        b.of(x),
-        "",
-        "",
-        b.shape(node.outputs[0].shape),
-        mode=kind,
-        coordinate_transformation_mode="align_corners" if align else where,
-        nearest_mode=rounding,
-        cubic_coeff_a=-0.75 if kind == "cubic" else None,
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.builder import Builder, Name
 from flambeau.onnx.exporting.table import EMITTERS, emits, refuse
@@ -40,6 +41,8 @@ def _unary(b: Builder, node: Node, x: Value, *_: Any) -> Name:
     dtype = x.dtype if node.op in _TESTS else out_dtype(node)
     if node.op in _TESTS and _kind(dtype) != "float":
         return b.add("Expand", b.constant(False, "bool"), b.shape(x.shape))
+    if node.op == "relu" and _kind(dtype) == "int":
+        return b.add("Max", b.operand(x, dtype), b.constant(0, dtype))
     return b.add(_UNARY[node.op], b.operand(x, dtype))
 
 
@@ -49,6 +52,8 @@ EMITTERS.update(dict.fromkeys(_UNARY, _unary))
 def promoted(a: Any, other: Any) -> str:
     """The dtype in which two operands are compared."""
     def stand(value: Any) -> Any:
+        if isinstance(value, Dim):
+            return 1 if value.form == "int" else 1.0
         if not isinstance(value, Value):
             return value
         shape = (0,) * len(value.shape)
@@ -80,7 +85,20 @@ def _binary(b: Builder, node: Node, a: Any, other: Any, *rest: Any) -> Name:
             refuse(node, "is not defined for bool")
         word = "Or" if node.op == "maximum" else "And"
         return b.add(word, b.operand(a, dtype), b.operand(other, dtype))
+    if node.op == "pow" and _kind(dtype) == "int" and isinstance(other, Value):
+        return _whole_power(b, b.operand(a, dtype), b.operand(other, dtype), dtype)
     return b.add(_BINARY[node.op], b.operand(a, dtype), b.operand(other, dtype))
+
+
+def _whole_power(b: Builder, base: Name, exponent: Name, dtype: str) -> Name:
+    """A power of integers; of a negative exponent, 1 for 1, 1 or -1 for -1, else 0."""
+    zero, one, two = (b.constant(n, dtype) for n in range(3))
+    below = b.add("Less", exponent, zero)
+    least = b.add("Where", below, b.add("Abs", b.add("Mod", exponent, two)), exponent)
+    is_unit = b.add("Equal", b.add("Abs", base), one)
+    is_zero = b.add("And", below, b.add("Not", is_unit))
+    power = b.add("Pow", b.add("Where", is_zero, one, base), least)
+    return b.add("Where", is_zero, zero, power)
 
 
 EMITTERS.update(dict.fromkeys(_BINARY, _binary))
@@ -140,14 +158,20 @@ def write_bitwise_not(b: Builder, node: Node, x: Value) -> Name:
 
 @emits("where")
 def write_where(b: Builder, node: Node, condition: Value, a: Any, other: Any) -> Name:
-    dtype = out_dtype(node)
-    return b.add("Where", truth(b, condition), b.operand(a, dtype), b.operand(other, dtype))
+    return _chosen(b, truth(b, condition), a, other, out_dtype(node))
+
+
+def _chosen(b: Builder, test: Name, a: Any, other: Any, dtype: str) -> Name:
+    one, two = b.operand(a, dtype), b.operand(other, dtype)
+    if dtype == "bool":             # onnxruntime has no Where of truth values
+        return b.add("Or", b.add("And", test, one), b.add("And", b.add("Not", test), two))
+    return b.add("Where", test, one, two)
 
 
 @emits("masked_fill")
 def write_masked_fill(b: Builder, node: Node, x: Value, mask: Value, value: Any) -> Name:
     dtype = out_dtype(node)
-    return b.add("Where", b.of(mask), b.operand(value, dtype), b.operand(x, dtype))
+    return _chosen(b, b.of(mask), value, x, dtype)
 
 
 @emits("clamp", "clamp_both", "hardtanh_between")

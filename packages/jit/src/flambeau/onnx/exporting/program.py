@@ -6,31 +6,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.jit.dims import Dim
-from flambeau.jit.ir import Graph, Node
+from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.opset import FUSED
 from flambeau.onnx.errors import ExportError
 from flambeau.onnx.exporting import (  # noqa: F401
     activations,
+    drawing,
     indexing,
     layers,
+    looped,
     losses,
     pointwise,
+    quantized,
     recurrent,
     reductions,
+    sampling,
     scattering,
     shapes,
+    symbolics,
     windows,
 )
 from flambeau.onnx.exporting.builder import Builder, info
+from flambeau.onnx.exporting.decomposed import function_of, recorded
 from flambeau.onnx.exporting.flow import write_flow
 from flambeau.onnx.exporting.formulas import write_formula
+from flambeau.onnx.exporting.rewritten import is_by_others
 from flambeau.onnx.exporting.table import EMITTERS, refuse
+from flambeau.onnx.exporting.trimming import trim
 from flambeau.onnx.exporting.writes import Memory
-from onnx import helper
+from onnx import checker, helper, shape_inference
 
 
 def model_of(graph: Graph, opset: int, input_names: Sequence[str],
-             output_names: Sequence[str]) -> Any:
+             output_names: Sequence[str], form: str = "integers") -> Any:
     """An ONNX model that computes what a graph does.
 
     Args:
@@ -38,6 +46,7 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
         opset: The version of ONNX's operators.
         input_names: What its inputs are called; as many as are given.
         output_names: The same for outputs.
+        form: The form of products of int8, ``"integers"`` or ``"qdq"``.
 
     Returns:
         A ``ModelProto``.
@@ -48,17 +57,32 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
     if graph.writes or graph.grads:
         raise ExportError("onnx.export(): the program writes to its inputs, its buffers or to "
                           "gradients; export the module in evaluation mode, without backward()")
-    b = Builder(opset)
+    b = Builder(opset, form)
+    b.examples.update({name: sizes[0] for name, sizes in graph.symbols.items()})
     inputs = _inputs(b, graph, input_names)
     _captures(b, graph)
-    memory = Memory(b, {*graph.inputs, *(each.value for each in graph.captures)})
-    for node in graph.nodes:
-        _write(b, node, memory)
+    _nodes(b, graph, {*graph.inputs, *(each.value for each in graph.captures)})
     outputs = _outputs(b, graph, output_names)
-    body = helper.make_graph(b.nodes, "flambeau", inputs, outputs, b.initializers)
-    imports = [helper.make_opsetid("", opset)]
+    nodes, held = trim(b.nodes, b.initializers, [info.name for info in outputs])
+    body = helper.make_graph(nodes, "flambeau", inputs, outputs, held)
+    imports = [helper.make_opsetid("", opset),
+               *(helper.make_opsetid(domain, 1) for domain in sorted(b.domains))]
     return helper.make_model(body, opset_imports=imports, producer_name="flambeau",
-                             ir_version=helper.find_min_ir_version_for(imports))
+                             ir_version=helper.find_min_ir_version_for(imports[:1]))
+
+
+def check(model: Any) -> None:
+    """Have ONNX's checker and shape inference look at a model.
+
+    Raises:
+        ExportError: They find something, such as a dtype that an operator does not take.
+    """
+    try:
+        if model.ByteSize() < 2**31:
+            checker.check_model(model, full_check=True)
+    except (checker.ValidationError, shape_inference.InferenceError) as error:
+        raise ExportError("onnx.export(): ONNX has no such call of an operator, often for the "
+                          f"dtype of its operands: {error}") from error
 
 
 def _inputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
@@ -77,14 +101,24 @@ def _captures(b: Builder, graph: Graph) -> None:
         tensor = capture.tensor.detach().cpu()
         array = tensor.float().numpy() if capture.value.dtype == "bfloat16" else tensor.numpy()
         held = b.tensor(b.fresh(capture.name), array)
+        b.tensors[capture.value] = capture.tensor.detach().cpu()
         b.names[capture.value] = b.cast(held, "float32", "bfloat16") \
             if capture.value.dtype == "bfloat16" else held
 
 
+def _nodes(b: Builder, graph: Graph, held: set[Value]) -> None:
+    """The nodes of a graph whose inputs and captured tensors have names."""
+    b.used.update(graph.outputs, (value for node in graph.nodes for value in node.inputs))
+    memory = Memory(b, held)
+    for node in graph.nodes:
+        _write(b, node, memory)
+
+
 def _write(b: Builder, node: Node, memory: Memory) -> None:
     if node.body is not None and node.op == FUSED:
-        for inside, outside in zip(node.body.inputs, node.args[0], strict=True):
-            b.names[inside] = b.names[outside]
+        b.names.update((inside, b.names[outside]) for inside, outside in zip(
+            node.body.inputs, node.args[0], strict=True))
+        b.used.update(node.body.outputs, (v for each in node.body.nodes for v in each.inputs))
         for each in node.body.nodes:
             _write(b, each, memory)
         for inside, outside in zip(node.body.outputs, node.outputs, strict=True):
@@ -93,37 +127,61 @@ def _write(b: Builder, node: Node, memory: Memory) -> None:
         names = write_flow(b, node, lambda graph, given: _inside(b, graph, given))
         b.names.update(zip(node.outputs, names, strict=True))
     else:
-        for value, name in zip(node.outputs, _names(b, node), strict=False):
-            b.names[value] = name
+        _operator(b, node)
     memory.note(node)
     if node.into:
         memory.write(node)
 
 
 def _inside(b: Builder, graph: Graph, given: Sequence[str]) -> list[str]:
-    """The nodes of a branch or loop, over inputs with these names; the names of its outputs."""
+    """The nodes of a graph over inputs with these names; the names of its outputs."""
     b.names.update(zip(graph.inputs, given, strict=True))
-    memory = Memory(b, set(graph.inputs))
-    for node in graph.nodes:
-        _write(b, node, memory)
+    _captures(b, graph)
+    _nodes(b, graph, {*graph.inputs, *(each.value for each in graph.captures)})
     return [b.names[value] for value in graph.outputs]
 
 
-def _names(b: Builder, node: Node) -> list[str]:
-    """The names of a node's results, as far as ONNX has them."""
-    if node.op not in _OF_COMPLEX and any("complex" in each.dtype for each in node.inputs):
+def _operator(b: Builder, node: Node) -> None:
+    """An operator by its own writer, by its formula, or else by other operators."""
+    if node.op not in _OF_COMPLEX and any("complex" in each.dtype for each in (
+            *node.inputs, *node.outputs[:1])):
         refuse(node, "complex numbers are not written")
     if any(each not in b.names for each in node.inputs):
         refuse(node, "it uses a result of an operator that ONNX does not have")
-    written = EMITTERS[node.op](b, node, *node.args) if node.op in EMITTERS else write_formula(
-        b, node, *node.args)
-    if written is None:
-        refuse(node, "this operator is not written to ONNX; write it with others that are")
-    return [written] if isinstance(written, str) else list(written or [])
+    wanted = [k for k, value in enumerate(node.outputs) if value in b.used or node.into]
+    names, why = _own_names(b, node)
+    if all(k < len(names) for k in wanted):
+        b.names.update(zip(node.outputs, names, strict=False))
+        return
+    if function_of(node) is None:
+        if why is not None:
+            raise why
+        refuse(node, "ONNX has no form for one of its results" if names else
+               "this operator is not written to ONNX; write it with others that are")
+    try:
+        graph = recorded(b, node, wanted)
+        made = _inside(b, graph, [b.names[each] for each in dict.fromkeys(node.inputs)])
+    except ExportError as error:
+        raise why or error from None
+    b.names.update(zip((node.outputs[k] for k in wanted), made, strict=True))
+
+
+def _own_names(b: Builder, node: Node) -> tuple[list[str], ExportError | None]:
+    """The names of a node's results, as far as its own writer has them, or why it has not."""
+    if symbolics.find(node) is not None:
+        return symbolics.write_symbolic(b, node), None
+    if is_by_others(node):
+        return [], None
+    try:
+        written = EMITTERS[node.op](b, node, *node.args) if node.op in EMITTERS else \
+            write_formula(b, node, *node.args)
+    except ExportError as error:
+        return [], error
+    return [written] if isinstance(written, str) else list(written or []), None
 
 
 #: Operators that take pairs of real and imaginary part.
-_OF_COMPLEX = ("view_as_real",)
+_OF_COMPLEX = ("fft_r2c", "view_as_real")
 
 
 def _outputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:

@@ -31,6 +31,9 @@ def reduced(b: Builder, word: str, name: Name, dim: Any, rank: int, keepdim: Any
 def write_reduce(b: Builder, node: Node, x: Value, dim: Any = None, keepdim: Any = False,
             dtype: Any = None) -> Name:
     name = b.operand(x, node.outputs[0].dtype)
+    if node.op == "mean" and any(x.shape[axis] == 0 for axis in axes_of(dim, len(x.shape))):
+        nan = b.constant(math.nan, node.outputs[0].dtype)
+        return b.add("Expand", nan, b.shape(node.outputs[0].shape))
     return reduced(b, _WORDS[node.op], name, dim, len(x.shape), keepdim)
 
 
@@ -72,6 +75,9 @@ def count_of(b: Builder, x: Value, axes: list[int], dtype: str) -> Name:
 def write_variance(b: Builder, node: Node, x: Value, dim: Any = None, correction: Any = 1,
               keepdim: Any = False) -> Name:
     rank, axes = len(x.shape), axes_of(dim, len(x.shape))
+    if any(x.shape[axis] == 0 for axis in axes):
+        nan = b.constant(math.nan, x.dtype)
+        return b.add("Expand", nan, b.shape(node.outputs[0].shape))
     mean = reduced(b, "ReduceMean", b.of(x), dim, rank, True)
     away = b.add("Sub", b.of(x), mean)
     total = reduced(b, "ReduceSum", b.add("Mul", away, away), dim, rank, keepdim)
@@ -106,5 +112,7 @@ def write_topk(b: Builder, node: Node, x: Value, k: Any, dim: int = -1, largest:
 @emits("sort")
 def write_sort(b: Builder, node: Node, x: Value, dim: int = -1, descending: Any = False,
           stable: Any = False) -> list[Name]:
+    if not x.shape:
+        return [b.of(x), b.constant(0, "int64")]
     return b.add_several(2, "TopK", b.of(x), b.size(x.shape[dim]), axis=dim,
                          largest=int(bool(descending)), sorted=1)

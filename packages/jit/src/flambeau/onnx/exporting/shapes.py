@@ -146,12 +146,14 @@ _OUTSIDE = {0: "reflect", 1: "edge", 2: "wrap",
 def write_pad_by(b: Builder, node: Node, x: Value, pad: Any, mode: Any) -> Name:
     if mode not in _OUTSIDE:
         refuse(node, f"padding of mode {mode!r} is not written")
+    if _OUTSIDE[mode] == "wrap" and any(isinstance(n, int) and n < 0 for n in pad):
+        refuse(node, "circular padding that takes away is not written")
     return b.add("Pad", b.of(x), b.shape(tuple(pads_of(pad, len(x.shape)))), mode=_OUTSIDE[mode])
 
 
 @emits("fill", "filled_like", "full_of", "empty")
 def write_full(b: Builder, node: Node, *args: Any) -> Name:
-    value = 0 if node.op == "empty" else args[1]
+    value = 0 if node.op == "empty" or args[1] is None else args[1]
     result = node.outputs[0]
     return b.add("Expand", b.operand(value, result.dtype), b.shape(result.shape))
 

@@ -81,7 +81,14 @@ def _is_negative(var):
     """Whether a variance is less than 0; tensors without values pass."""
     if not _is_tensor(var):
         return var < 0
-    return var.device.type != "meta" and _op["any"](_op["lt"](var, 0)).item()
+    if var.device.type == "meta":
+        return False
+    try:
+        return _op["any"](_op["lt"](var, 0)).item()
+    except RuntimeError as error:
+        if getattr(error, "has_no_values", False):      # a trace records what follows
+            return False
+        raise
 
 
 def _fitting_variance(x, var):
