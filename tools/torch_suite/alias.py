@@ -135,4 +135,5 @@ def install(sources: Path | None) -> types.ModuleType:
     torch = importlib.import_module("torch")
     methods = {name: getattr(torch.Tensor, other) for name, other in names.METHODS.items()}
     importlib.import_module("flambeau.core._core").install_tensor_methods(methods)
+    importlib.import_module("flambeau.random").set_algorithm("mt19937")     # seeds give its numbers
     return torch

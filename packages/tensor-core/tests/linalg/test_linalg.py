@@ -54,11 +54,17 @@ def test_einsum_broadcasts_sizes_of_one():
     ("ij->ii", [(2, 3)], "more than once"), ("ijk", [(2, 3)], "subscripts in the equation"),
     ("i", [(2, 3)], "no ellipsis"), ("i1", [(2, 3)], "invalid subscript '1'"),
     ("ii", [(2, 3)], "does not broadcast"), ("ij,jk", [(2, 3), (4, 5)], "does not broadcast"),
-    ("......", [(2, 3)], "more than once"),
+    ("......", [(2, 3)], "more than once"), (". ..", [(2,)], "invalid subscript '.'"),
+    ("i->. ..", [(2,)], "invalid subscript '.'"),
 ])
 def test_wrong_equations_say_why(equation, shapes, text):
     with pytest.raises(RuntimeError, match=text):
         flambeau.einsum(equation, *[flambeau.ones(s) for s in shapes])
+
+
+def test_einsum_of_nothing():
+    with pytest.raises(ValueError, match="at least one operand"):
+        flambeau.einsum("", [])
 
 
 def test_singular_matrices_name_the_operator_and_the_element():

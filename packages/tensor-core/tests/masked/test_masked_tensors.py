@@ -136,6 +136,14 @@ def test_what_is_refused():
         masked.sum(X, mask=M.int())
 
 
+@pytest.mark.parametrize("name", ("sum", "prod", "amax", "mean", "std"))
+@pytest.mark.parametrize(("dim", "error"), [(2, IndexError), (-3, IndexError),
+                                            ((0, 0), RuntimeError)])
+def test_dimensions_that_are_not_there_are_refused(name, dim, error):
+    with pytest.raises(error, match="Dimension out of range|appears multiple times"):
+        getattr(masked, name)(X, dim, mask=M)
+
+
 def test_gradients_reach_what_counts():
     pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     x = masked.masked_tensor(X, M, requires_grad=True)

@@ -147,6 +147,15 @@ def test_shapes():
             call()
 
 
+def test_dimensions_and_samples_that_are_not_there_are_refused():
+    x = nested.nested_tensor([flambeau.ones(2, 3), flambeau.ones(4, 3)], layout=flambeau.jagged)
+    for call in (lambda: x.transpose(1, 5), lambda: x.permute(0, 1, 5), lambda: x.select(3, 0),
+                 lambda: x.narrow(3, 0, 1), lambda: x.narrow(0, 1, 2), lambda: x.chunk(2, 3)):
+        with pytest.raises(IndexError):
+            call()
+    assert [tuple(part.shape) for part in x.narrow(0, -1, 1).unbind()] == [(4, 3)]
+
+
 def test_padding():
     parts = samples(2)
     x = jagged(parts)

@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau.core import _core, functional
+from flambeau.core.dims import wrapped_dim
 
 _FILE = Path(__file__).parent / "aten_names.txt"
 _SCHEMAS = Path(__file__).parent / "aten_schemas.txt"
@@ -86,7 +87,7 @@ def _to_copy(x: Any, *, dtype: Any = None, layout: Any = None, device: Any = Non
 
 def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = None,
            step: int = 1) -> Any:
-    return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
+    return x[(slice(None),) * wrapped_dim("slice", dim, x.ndim) + (slice(start, end, step),)]
 
 
 def _index(x: Any, indices: Any) -> Any:

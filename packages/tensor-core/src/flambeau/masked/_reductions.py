@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.core import _core
+from flambeau.core.dims import wrapped_dims
 from flambeau.masked._selection import (
     OPERATORS,
     Dims,
@@ -64,7 +65,7 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: Any = No
     """
     def compute(x: Any, m: Any, dims: tuple[int, ...]) -> Any:
         result = cast(filled(x, m, 1), dtype)
-        for d in sorted((d % max(x.ndim, 1) for d in dims), reverse=True):
+        for d in sorted(wrapped_dims("prod", dims, x.ndim), reverse=True):
             result = OPERATORS["prod"](result, d, keepdim=keepdim)
         return result
 

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.dims import wrapped_dim
 from flambeau.nested._calls import JAGGED, handles, matching, wrap
 from flambeau.nested._jagged import NestedTensor, compact, of_parts
 from flambeau.nested._ragged import RaggedSize
@@ -28,7 +29,7 @@ def dense_dim(name: str, x: NestedTensor, dim: int, extra: int = 0) -> int:
 @handles("transpose", "swapaxes", "swapdims", into=JAGGED)
 def transpose(x: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
     """Two dimensions swapped, not that of samples."""
-    first, second = dim0 % x.ndim, dim1 % x.ndim
+    first, second = (wrapped_dim("transpose", d, x.ndim) for d in (dim0, dim1))
     if first == second:
         return x._like(x._values)
     if 0 in (first, second):
@@ -41,7 +42,8 @@ def transpose(x: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
 @handles("permute", into=JAGGED)
 def permute(x: NestedTensor, *dims: Any) -> NestedTensor:
     """Dimensions in another order, that of samples first."""
-    order = [d % x.ndim for d in (dims[0] if len(dims) == 1 else dims)]
+    order = [wrapped_dim("permute", d, x.ndim)
+             for d in (dims[0] if len(dims) == 1 else dims)]
     if sorted(order) != list(range(x.ndim)) or order[0] != 0:
         raise ValueError(f"permute(): {order} is no order of {x.ndim} dimensions that leaves "
                          "dimension 0, which counts samples, where it is")
@@ -118,7 +120,7 @@ def squeeze(x: NestedTensor, dim: Any = None) -> NestedTensor:
 @handles("select", into=JAGGED)
 def select(x: NestedTensor, dim: int, index: int) -> Any:
     """One sample, or one slice of a dense dimension."""
-    if dim % x.ndim == 0:
+    if wrapped_dim("select", dim, x.ndim) == 0:
         return x._parts()[index]
     at = dense_dim("select", x, dim)
     return wrap(x, x._values.select(at - 1, index), x._ragged_idx - (at < x._ragged_idx))
@@ -127,14 +129,18 @@ def select(x: NestedTensor, dim: int, index: int) -> Any:
 @handles("narrow", into=JAGGED)
 def narrow(x: NestedTensor, dim: int, start: int, length: int) -> NestedTensor:
     """Slices of a dense dimension, or some samples."""
-    if dim % x.ndim == 0:
-        return of_parts(x._parts()[start:start + length], x._ragged_idx)
+    if wrapped_dim("narrow", dim, x.ndim) == 0:
+        first = start + len(x) if start < 0 else start
+        if length < 0 or not 0 <= first <= first + length <= len(x):
+            raise IndexError(f"narrow(): samples {start} to {start + length} of {len(x)} are not "
+                             "there")
+        return of_parts(x._parts()[first:first + length], x._ragged_idx)
     return wrap(x, x._values.narrow(dense_dim("narrow", x, dim) - 1, start, length))
 
 
 def _pieces(name: str) -> Any:
     def pieces(x: NestedTensor, sizes: Any, dim: int = 0) -> tuple[Any, ...]:
-        if dim % x.ndim == 0:
+        if wrapped_dim(name, dim, x.ndim) == 0:
             whole = list(range(len(x)))
             parts = x._parts()
             index = _op[name](_core.tensor(whole), sizes)

@@ -4,11 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.dims import wrapped_dim
 from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor, batch_dim, new_compressed
 from flambeau.sparse._conversions import to_coo
 from flambeau.sparse._coo import coo
-from flambeau.sparse._shape import unsqueeze, wrapped
+from flambeau.sparse._shape import unsqueeze
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -27,7 +28,7 @@ def _select_matrix(self: Any, dim: int, index: int) -> Any:
 @handles("select", "select_copy")
 def select(self: Any, dim: int, index: int) -> Any:
     """The part at one index of a dimension; dense when no indexed dimension is left."""
-    dim = wrapped("select", dim, self.ndim)
+    dim = wrapped_dim("select", dim, self.ndim)
     batch = batch_dim(self) if isinstance(self, CompressedTensor) else 0
     if batch <= dim < batch + 2 and batch:
         raise RuntimeError("select(): selecting sparse dimensions is not supported for batched "
@@ -55,7 +56,7 @@ def select(self: Any, dim: int, index: int) -> Any:
 @handles("unbind")
 def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
     """All parts along a dimension."""
-    dim = wrapped("unbind", dim, self.ndim)
+    dim = wrapped_dim("unbind", dim, self.ndim)
     return tuple([select(self, dim, i) for i in range(self.shape[dim])])
 
 
@@ -63,7 +64,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
 def index_select(self: Any, dim: int, index: Any) -> Any:
     """The parts at several indices of a dimension."""
     self = to_coo(self)
-    dim = wrapped("index_select", dim, self.ndim)
+    dim = wrapped_dim("index_select", dim, self.ndim)
     if index.ndim > 1 or index.is_floating_point() or index.dtype.name == "bool":
         raise RuntimeError("index_select(): index must be a vector of integers, got shape "
                            f"{list(index.shape)} and {index.dtype}")
@@ -93,7 +94,7 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     """A stretch of a dimension, as a new tensor."""
     self = to_coo(self)
-    dim = wrapped("narrow_copy", dim, self.ndim)
+    dim = wrapped_dim("narrow_copy", dim, self.ndim)
     size, count = self.shape[dim], self.sparse_dim()
     start = start + size if start < 0 else start
     if length < 0 or not 0 <= start <= size - length:

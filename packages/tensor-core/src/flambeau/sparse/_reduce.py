@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.dims import wrapped_dim
 from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor
 from flambeau.sparse._conversions import to_compressed, to_coo, with_sparse_dim
@@ -11,7 +12,7 @@ from flambeau.sparse._coo import add_at, coo, keys
 from flambeau.sparse._csr_sums import is_plain_csr, sum_of_csr
 from flambeau.sparse._history import is_sampled, whole
 from flambeau.sparse._masks import matched
-from flambeau.sparse._shape import _rows, unsqueeze, wrapped
+from flambeau.sparse._shape import _rows, unsqueeze
 from flambeau.sparse._tensor import filled, values_of
 
 _op = {**functions, **_core.operators()}
@@ -25,7 +26,7 @@ def total(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if not dims or (len(set(dims)) == self.ndim and not keepdim):
         return _sum_of_all(self, dtype or self.dtype)
-    gone = sorted({wrapped("sum", d, self.ndim) for d in dims})
+    gone = sorted({wrapped_dim("sum", d, self.ndim) for d in dims})
     if not is_sampled(self):
         return _sum_with_whole_gradient(self, gone, keepdim, dtype)
     if isinstance(self, CompressedTensor):
@@ -85,7 +86,7 @@ def _softmax(name: str, x: Any, dim: int, dtype: Any) -> Any:
                            "dim)")
     kind = x.layout if isinstance(x, CompressedTensor) else None
     x = to_coo(x).coalesce()
-    dim = wrapped(name, dim, x.ndim)
+    dim = wrapped_dim(name, dim, x.ndim)
     values = values_of(x) if dtype is None else values_of(x).to(dtype)
     count = x.sparse_dim()
     if dim >= count:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.core import _core, functions
+from flambeau.core.dims import wrapped_dim
 from flambeau.sparse._calls import handles
 from flambeau.sparse._compressed import CompressedTensor, batch_dim, new_compressed
 from flambeau.sparse._conversions import to_coo
@@ -15,19 +16,11 @@ from flambeau.sparse._tensor import filled, values_of
 _op = {**functions, **_core.operators()}
 
 
-def wrapped(what: str, dim: int, count: int) -> int:
-    """A dimension counted from the front."""
-    if not -count <= dim < count:
-        raise IndexError(f"{what}(): Dimension out of range (expected to be in range of "
-                         f"[{-count}, {count - 1}], but got {dim})")
-    return dim % count
-
-
 @handles("transpose", "swapaxes", "swapdims")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions swapped."""
     order = list(range(self.ndim))
-    dim0, dim1 = (wrapped("transpose", d, max(self.ndim, 1)) for d in (dim0, dim1))
+    dim0, dim1 = (wrapped_dim("transpose", d, self.ndim) for d in (dim0, dim1))
     if order:
         order[dim0], order[dim1] = order[dim1], order[dim0]
     return permute(self, order)
@@ -46,7 +39,7 @@ def t(self: Any) -> Any:
 def permute(self: Any, dims: Sequence[int], *more: int) -> Any:
     """Dimensions in another order; indexed ones stay before dense ones."""
     dims = (dims, *more) if isinstance(dims, int) else tuple(dims)
-    order = [wrapped("permute", d, self.ndim) for d in dims]
+    order = [wrapped_dim("permute", d, self.ndim) for d in dims]
     if sorted(order) != list(range(self.ndim)):
         raise RuntimeError(f"permute(): {list(dims)} does not name each of {self.ndim} dimensions "
                            "once")
@@ -103,7 +96,7 @@ def movedim(self: Any, source: Any, destination: Any) -> Any:
     """Dimensions moved to other positions."""
     sources = (source,) if isinstance(source, int) else tuple(source)
     targets = (destination,) if isinstance(destination, int) else tuple(destination)
-    moved = {wrapped("movedim", d, self.ndim): wrapped("movedim", s, self.ndim)
+    moved = {wrapped_dim("movedim", d, self.ndim): wrapped_dim("movedim", s, self.ndim)
              for s, d in zip(sources, targets, strict=True)}
     rest = iter([d for d in range(self.ndim) if d not in moved.values()])
     return permute(self, [moved[d] if d in moved else next(rest) for d in range(self.ndim)])
@@ -113,7 +106,7 @@ def movedim(self: Any, source: Any, destination: Any) -> Any:
 def unsqueeze(self: Any, dim: int) -> Any:
     """A dimension of size 1 more; before the dense ones it is an indexed one."""
     self = _coordinates("unsqueeze", self)
-    dim = wrapped("unsqueeze", dim, self.ndim + 1)
+    dim = wrapped_dim("unsqueeze", dim, self.ndim + 1)
     shape = (*self.shape[:dim], 1, *self.shape[dim:])
     count = self.sparse_dim()
     if dim > count:
@@ -128,7 +121,7 @@ def squeeze(self: Any, dim: Any = None) -> Any:
     """Without dimensions of size 1: all, or those that are named."""
     self = _coordinates("squeeze", self)
     named = range(self.ndim) if dim is None else [
-        wrapped("squeeze", d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+        wrapped_dim("squeeze", d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
     gone = {d for d in named if self.shape[d] == 1}
     count = self.sparse_dim()
     kept = [d for d in range(count) if d not in gone]
@@ -163,7 +156,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
                                "write x.to_sparse(), or to_dense() of the others")
     parts = [to_coo(x) for x in tensors]
     first = parts[0]
-    dim = wrapped("cat", dim, first.ndim)
+    dim = wrapped_dim("cat", dim, first.ndim)
     count = first.sparse_dim()
     for x in parts:
         same = x.sparse_dim() == count and x.ndim == first.ndim and all(

@@ -41,6 +41,10 @@ def _fractional(m):
             (m.distinct(1, 2, 4, 4, 5), abs(m.array(1, 2, 3)) / 4, (2, 1, 2), (2, 1, 4))]
 
 
+def _channels(m, *shape):
+    return [(m.array(*shape),), (m.array(*shape), 0.25), (m.array(*shape), 0.5, False)]
+
+
 #: Definitions that only take real floating tensors.
 FLOATING_WINDOWS = {"conv3d_input_grad", "conv3d_weight_grad", "adaptive_mean_grad",
                     "fractional_indices"}
@@ -53,4 +57,6 @@ WINDOWS = {
     "adaptive_mean": _adaptive, "adaptive_mean_grad": _adaptive,
     "adaptive_max": lambda m: [] if m.dtype in ("bool", "complex64") else _distinct(m),
     "fractional_indices": _fractional,
+    "dropout2d": lambda m: _channels(m, 2, 3, 4, 5),
+    "dropout3d": lambda m: _channels(m, 2, 3, 2, 4, 3),
 }

@@ -87,6 +87,8 @@ def _read(term, what):
                 raise RuntimeError(f"einsum(): found '...' more than once in {what}, {term!r}")
             labels.append("...")
             i += 3
+        elif term[i] == " ":
+            i += 1
         elif term[i].isascii() and term[i].isalpha():
             labels.append(term[i])
             i += 1
@@ -112,7 +114,9 @@ def _expand(labels, ndim, index):
 
 def _parse(equation, shapes):
     """The labels of each operand and of the output."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = equation.partition("->")
+    if not shapes:
+        raise ValueError("einsum(): must provide at least one operand: einsum(equation, x, ...)")
     terms = left.split(",")
     if len(terms) != len(shapes):
         raise RuntimeError(f"einsum(): {'fewer' if len(terms) > len(shapes) else 'more'} operands "
