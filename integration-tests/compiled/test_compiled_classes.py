@@ -14,6 +14,7 @@ from flambeau.jit.deferral import emit
 from flambeau.nn import functional as F
 
 SHAPES = ((40, 16), (33, 100), (300, 17), (64, 1000), (20, 8192), (17, 9000), (50, 3), (1, 70))
+DTYPES = ("float32", "float64", "bfloat16", "float16")
 #: How scores become log-probabilities, and what is computed of them before.
 CHAINS = {
     "scores": lambda a: a,
@@ -56,7 +57,8 @@ def _arguments(options, shape, dtype):
 
 
 def _bits(results):
-    arrays = [t.detach().numpy() for t in results]
+    halves = (fl.bfloat16, fl.float16)
+    arrays = [(t.float() if t.dtype in halves else t).detach().numpy() for t in results]
     return [(a.shape, np.where(np.isnan(a), np.nan, a).astype(a.dtype).tobytes()) for a in arrays]
 
 
@@ -69,7 +71,7 @@ def _compare(run, *args):
     return compiled
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_losses_and_gradients(dtype, shape):
     x = _scores(shape, dtype)
@@ -85,7 +87,7 @@ def test_losses_and_gradients(dtype, shape):
         _compare(run)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_losses_without_gradients(dtype, shape):
     x = _scores(shape, dtype)
@@ -96,7 +98,7 @@ def test_losses_without_gradients(dtype, shape):
         def run(chain=chain, targets=targets, arguments=arguments):
             scores = chain(x)
             loss = F.cross_entropy(scores, targets, **arguments)
-            return loss.float(), (loss * 2).float(), x.float()
+            return loss, loss * 2, x
         _compare(run)
 
 
@@ -139,8 +141,9 @@ def test_what_python_looks_at_in_between(read):
     _compare(run)
 
 
-def test_one_step_over_rows():
-    x, targets = _scores((64, 100), "float32"), _targets((64, 100))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_step_over_rows(dtype):
+    x, targets = _scores((64, 100), dtype), _targets((64, 100))
 
     def run():
         a = x.detach().requires_grad_()

@@ -15,7 +15,7 @@ from flambeau.core import _core
 from flambeau.jit import bridge
 
 LENGTHS = (16, 17, 63, 64, 65, 100, 128, 250, 1000, 1024, 1040, 1500, 2048, 4096, 4100, 8192)
-DTYPES = ("float32", "float64", "bfloat16")
+DTYPES = ("float32", "float64", "bfloat16", "float16")
 ROWS = 19
 FUSED = "each at once"
 

@@ -8,10 +8,16 @@ if TYPE_CHECKING:
     from flambeau.jit.llvm.emitter import Emitter
 
 
+def _of(out: Emitter, kind: str) -> str:
+    """LLVM's type of an element or a vector of 16 bits."""
+    return f"<{out.width} x {kind}>" if out.width else kind
+
+
 def widen(out: Emitter, raw: str) -> str:
-    """The float32 register of 16 bits."""
+    """The float32 register of 16 bits; of vectors where the processor converts these."""
     if out.has_fma:         # processors with one have the other
-        return out.add(f"fpext half {out.add(f'bitcast i16 {raw} to half')} to float")
+        number = out.add(f"bitcast {_of(out, 'i16')} {raw} to {_of(out, 'half')}")
+        return out.add(f"fpext {_of(out, 'half')} {number} to {out.type('f32')}")
     bits = out.add(f"zext i16 {raw} to i32")
     magnitude = out.add(f"shl i32 {out.add(f'and i32 {bits}, 32767')}, 13")
     # the exponent is moved by a product with 2**112, which is right for subnormals
@@ -28,7 +34,8 @@ def widen(out: Emitter, raw: str) -> str:
 def narrow(out: Emitter, value: str) -> str:
     """The 16 bits nearest to a float32 register, even ones of two."""
     if out.has_fma:
-        return out.add(f"bitcast half {out.add(f'fptrunc float {value} to half')} to i16")
+        number = out.add(f"fptrunc {out.type('f32')} {value} to {_of(out, 'half')}")
+        return out.add(f"bitcast {_of(out, 'half')} {number} to {_of(out, 'i16')}")
     bits = out.add(f"bitcast float {value} to i32")
     magnitude = out.add(f"and i32 {bits}, 2147483647")
     # subnormals: a half is added, which has their last bit as its own

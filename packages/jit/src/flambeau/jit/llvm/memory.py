@@ -11,13 +11,13 @@ SIZE = {
     "int64": 8, "uint64": 8, "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8,
     "complex64": 8, "complex128": 16,
 }
-_HALVES = ("bfloat16", "float16")
+HALVES = ("bfloat16", "float16")
 
 
 def load(out: Emitter, dtype: str, pointer: str) -> tuple[str, ...]:
     """The element at an address: one register, or two for a complex number."""
     register = REGISTER[dtype]
-    if register in ("f32", "f64") and dtype not in _HALVES:
+    if register in ("f32", "f64") and dtype not in HALVES:
         return tuple(
             out.add(f"load {TYPES[register]}, ptr {part}, align 1")
             for part in _parts(out, dtype, pointer)
@@ -40,7 +40,7 @@ def load(out: Emitter, dtype: str, pointer: str) -> tuple[str, ...]:
 def store(out: Emitter, dtype: str, pointer: str, registers: tuple[str, ...]) -> None:
     """Write an element that ``convert.narrow`` has rounded to this dtype."""
     register = REGISTER[dtype]
-    if register in ("f32", "f64") and dtype not in _HALVES:
+    if register in ("f32", "f64") and dtype not in HALVES:
         for part, value in zip(_parts(out, dtype, pointer), registers, strict=True):
             out.line(f"store {TYPES[register]} {value}, ptr {part}, align 1")
         return

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from flambeau.core.formula import Instr
 from flambeau.jit.convert import REGISTER
+from flambeau.jit.llvm import half
 from flambeau.jit.llvm.emitter import TYPES, Emitter, constant_float, splat
-from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.llvm.memory import HALVES, SIZE
 
 _LANE = {"f32": "float", "f64": "double"}
 NONTEMPORAL = "!nontemporal !2"
@@ -20,7 +21,7 @@ WRITTEN = "; in vectors\n"
 def memory_type(dtype: str) -> str:
     """LLVM's type of an element in memory."""
     register = REGISTER[dtype]
-    if register in _LANE and dtype != "bfloat16":
+    if register in _LANE and dtype not in HALVES:
         return _LANE[register]
     return f"i{SIZE[dtype] * 8}"
 
@@ -34,6 +35,8 @@ def load(out: Emitter, dtype: str, pointer: str, mask: str = "") -> str:
         wide = out.add(f"zext <{out.width} x i16> {raw} to {out.type('i32')}")
         upper = out.add(f"shl {out.type('i32')} {wide}, {out.number('i32', '16')}")
         return out.add(f"bitcast {out.type('i32')} {upper} to {out.type('f32')}")
+    if dtype == "float16":
+        return half.widen(out, raw)
     if memory_type(dtype)[0] != "i" or SIZE[dtype] == 8:
         return raw
     extend = "zext" if dtype.startswith("u") else "sext"
@@ -51,6 +54,8 @@ def store(out: Emitter, dtype: str, pointer: str, value: str, mask: str = "",
         bits = out.add(f"bitcast {out.type('f32')} {value} to {out.type('i32')}")
         bits = out.add(f"lshr {out.type('i32')} {bits}, {out.number('i32', '16')}")
         value = out.add(f"trunc {out.type('i32')} {bits} to {whole}")
+    elif dtype == "float16":
+        value = half.narrow(out, value)
     elif kind[0] == "i" and SIZE[dtype] < 8:
         value = out.add(f"trunc {out.type('i64')} {value} to {whole}")
     if mask:

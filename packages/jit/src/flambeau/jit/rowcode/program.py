@@ -26,8 +26,9 @@ _OF_ONE = {"sum": formulas.total, "mean": formulas.mean, "softmax": formulas.sof
            "amin": lambda make, x: [make.reduce("amin", x)]}
 _OF_TWO = {"softmax_grad": formulas.softmax_grad, "log_softmax_grad": formulas.log_softmax_grad}
 _COPIES = ("clone", "contiguous_copy", "cast")
-_FLOATS = ("bfloat16", "float32", "float64")
-_DTYPES = {dtype for dtype in KIND_OF_DTYPE if dtype not in ("float16", "complex64", "complex128")}
+_HALVES = ("bfloat16", "float16")
+_FLOATS = (*_HALVES, "float32", "float64")
+_DTYPES = {dtype for dtype in KIND_OF_DTYPE if dtype not in ("complex64", "complex128")}
 
 
 class CannotFuseError(Exception):
@@ -261,9 +262,8 @@ class _Builder:
 
     def copied(self, number: int, source: str, target: str) -> int:
         """A copy; between floats alone, and not to a half precision from double."""
-        pair = (source, target)
-        if source != target and (pair == ("float64", "bfloat16")
-                                 or not set(pair) <= set(_FLOATS)):
+        if source != target and (not {source, target} <= set(_FLOATS)
+                                 or (source == "float64" and target in _HALVES)):
             raise CannotFuseError("a cast")
         kind = KIND_OF_DTYPE[target]
         if source == target or KIND_OF_DTYPE[source] == kind:

@@ -21,8 +21,8 @@ static bool has_classes(const fl_tensor *target) {
 
 /* One row of floating numbers for each class number, side by side. */
 static bool has_rows(const fl_tensor *self, const fl_tensor *target) {
-    return self->ndim == 2 && (self->dtype == FL_F32 || self->dtype == FL_F64) &&
-           self->numel >= fl_deferral_least() && fl_is_contiguous(self) && has_classes(target);
+    return self->ndim == 2 && fl_is_float(self->dtype) && self->numel >= fl_deferral_least() &&
+           fl_is_contiguous(self) && has_classes(target);
 }
 
 static bool may_hold_all(const fl_value *in, int n) {
@@ -72,7 +72,7 @@ static bool picks_from(const fl_value *values, int n, const fl_value *in) {
 static bool has_picked(const fl_value *values, int n, const fl_value *in) {
     const fl_tensor *picked = values[n].t, *all = in[0].t;
     return has_classes(in[1].t) && picked->data == all->data && picked->dtype == all->dtype &&
-           (all->dtype == FL_F32 || all->dtype == FL_F64) && all->ndim == 2 &&
+           fl_is_float(all->dtype) && all->ndim == 2 &&
            all->strides[1] == 0 && picked->shape[0] == all->shape[0];
 }
 

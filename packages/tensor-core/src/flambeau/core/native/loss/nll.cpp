@@ -196,14 +196,16 @@ int fl_count_classes(const fl_value *in, fl_tensor *total) {
     const fl_tensor *self = in[0].t;
     int kind = fl_kind_of_dtype[self->dtype];
     OptionalIn weight(in[2], kind);
-    if (!weight.ok())
+    Out out(total, kind);
+    if (!weight.ok() || !out.ok())
         return -1;
     Rows r = rows_of(self);
     Loss l = {r, (const int64_t *)in[1].t->data, in[4].i, SUM, r.classes};
     if (kind == FL_K_F32)
-        *(float *)total->data = (float)weight_of<float>(l, (const float *)weight.data());
+        *out.as<float>() = (float)weight_of<float>(l, (const float *)weight.data());
     else
-        *(double *)total->data = weight_of<double>(l, (const double *)weight.data());
+        *out.as<double>() = weight_of<double>(l, (const double *)weight.data());
+    out.commit();
     return 0;
 }
 
