@@ -55,7 +55,8 @@ bool fl_deferral_ran(void);
 PyObject *fl_deferral_report(void);
 /* The function that turns kernels into steps (flambeau.jit), and how few elements wait. */
 void fl_deferral_configure(PyObject *planner, int64_t least);
-int64_t fl_deferral_least(void);
+extern int64_t fl_least_elements;
+static inline int64_t fl_deferral_least(void) { return fl_least_elements; }
 /* Let kernels wait on a type of device, whose backend runs what the planner makes of them. */
 void fl_deferral_add_device(int device_type);
 /* Run what waits on this thread: somebody asks for more than memory, such as a stream's end. */

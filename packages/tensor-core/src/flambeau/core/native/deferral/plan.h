@@ -67,3 +67,4 @@ int fl_read_code(PyObject *o, fl_code &code);
 int fl_read_rows(PyObject *o, fl_step &step);
 /* Run a step of rows in the thread pool; 0, or -1 when there is no memory. NOGIL. */
 int fl_run_rows(const fl_queue *q, const fl_step &step);
+void fl_forget_plans(void);

@@ -5,164 +5,29 @@
 #include "deferral/cat.h"
 #include "deferral/classes.h"
 #include "deferral/lookup.h"
+#include "deferral/waits.h"
 #include "deferral/watch.h"
 #include "common/args.h"
-#include "common/stored.h"
 #include "dispatch/core.h"
 #include "dispatch/pointwise.h"
 #include "op_index.h"
 #include "random/taken.h"
 #include "replay/replay.h"
-#include "runtime/host.h"
-
-extern "C" int fl_run_pointwise(const fl_op *, const fl_value *, int, fl_tensor *const *);
 
 int fl_waiting_queues = 0;
-static int64_t least_elements = FL_GRAIN + 1;
-/* Products wait where their result is a good part of the last cache: a loop over smaller ones finds
- * them there. */
-static const int64_t LEAST_PRODUCT_PART = 4;
+int64_t fl_least_elements = FL_GRAIN + 1;
 static const size_t MAX_CALLS = 256;            /* that wait at once */
 
 /* Small calls have ways around the queue, which are closed as long as something waits. */
 void fl_deferral_configure(PyObject *planner, int64_t least) {
     Py_XINCREF(planner);
     Py_XSETREF(fl_deferral_planner, planner);
-    int closed = (least <= FL_GRAIN) - (least_elements <= FL_GRAIN);
+    int closed = (least <= FL_GRAIN) - (fl_least_elements <= FL_GRAIN);
     __atomic_add_fetch(&fl_waiting_queues, closed, __ATOMIC_RELAXED);
-    least_elements = least;
+    fl_least_elements = least;
 }
 
 static fl_storage *root_of(const fl_tensor *t) { return fl_root_storage(t->storage); }
-
-/* Memory that nobody else can reach: not another library's, which on devices is told by a bit. */
-static bool is_private(const fl_storage *s) {
-    return (s->kind != FL_S_FOREIGN || s->device_type != FL_CPU) &&
-           !(s->is_shared & FL_S_WRITABLE_OUTSIDE);
-}
-
-bool fl_is_private(const fl_tensor *t) { return is_private(root_of(t)); }
-
-int64_t fl_deferral_least(void) { return least_elements; }
-
-/* A plain formula, whose results go nowhere else. */
-bool fl_is_formula(const fl_op *op) {
-    if (op->category != FL_POINTWISE || op->run_cpu != fl_run_pointwise || op->flags & FL_O_RANDOM)
-        return false;
-    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
-    for (int i = 0; i < pw->n_out; i++)
-        if (pw->writes[i] != 255)
-            return false;
-    return true;
-}
-
-static bool is_number(const fl_value &v) {
-    return v.tag == FL_INT || v.tag == FL_FLOAT || v.tag == FL_COMPLEX || v.tag == FL_BOOLEAN;
-}
-
-/* A kernel each of whose rows needs its own rows of the arguments alone; random numbers only what
- * it takes from the generator at once. */
-static bool is_row_kernel(const fl_op *op) {
-    return op->flags & FL_O_ROWS && op->run_cpu && !(op->flags & FL_O_RAISES_ON_VALUES) &&
-           (!(op->flags & FL_O_RANDOM) || fl_draws_by_element(op));
-}
-
-/* A product or convolution, which may run a formula over its result while it makes it. */
-static bool takes_epilogue(const fl_op *op) { return op->flags & FL_O_EPILOGUE && op->run_cpu; }
-
-/* What a kernel of rows may be called with, besides tensors. */
-static bool is_plain(const fl_value &v) {
-    return is_number(v) || v.tag == FL_NONE || v.tag == FL_INTS || v.tag == FL_DTYPE ||
-           v.tag == FL_GENERATOR;
-}
-
-/* Device types whose backends run formulas together, by bit. */
-static uint64_t fusing_devices = 1u << FL_CPU;
-
-void fl_deferral_add_device(int device_type) { fusing_devices |= (uint64_t)1 << device_type; }
-
-static bool may_hold(const fl_tensor *t, bool in_private) {
-    if (t->numel == 0 || fl_is_stored(t->dtype))
-        return false;
-    if (!in_private)
-        return t->device_type == FL_CPU;
-    return fusing_devices >> t->device_type & 1 && is_private(root_of(t));
-}
-
-static bool is_beside(const fl_tensor *t, const fl_tensor *other) {
-    return t->device_type == other->device_type && t->device_index == other->device_index;
-}
-
-/* A kernel of rows that is no more than a copy; of those no other waits on a device. */
-static bool is_copy(const fl_op *op) {
-    return op->index == FL_OP_clone || op->index == FL_OP_cast ||
-           op->index == FL_OP_contiguous_copy;
-}
-
-bool fl_may_hold(const fl_tensor *t) { return t->device_type == FL_CPU && may_hold(t, true); }
-
-bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
-                   bool in_private) {
-    const bool in_rows = is_row_kernel(op);
-    if (in_rows ? outs[0]->device_type != FL_CPU && !is_copy(op) : !fl_is_formula(op))
-        return false;
-    if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype) ||
-                                    !fl_can_take_numbers(op, in)))
-        return false;
-    for (int i = 0; i < op->nouts; i++)
-        if (!may_hold(outs[i], in_private))
-            return false;
-    for (int i = 0; i < n; i++) {
-        const fl_tensor *t = fl_t(in[i]);
-        if (t ? !may_hold(t, in_private) || !is_beside(t, outs[0])
-              : !(in_rows ? is_plain(in[i]) : is_number(in[i])))
-            return false;
-    }
-    /* Into a target of another dtype, numbers are computed in that of the operands. */
-    return in_rows || outs[0]->dtype == fl_pw_result_dtype(op, in);
-}
-
-static bool is_large_product(int64_t numel, int dtype) {
-    static const int64_t bytes = fl_host_cache() / LEAST_PRODUCT_PART;
-    return numel * fl_itemsize(dtype) >= (least_elements <= FL_GRAIN ? 0 : bytes);
-}
-
-/* A large one, whose kernel writes to the result's own memory. */
-static bool may_product_wait(const fl_value *in, int n, const fl_tensor *out) {
-    if ((out->dtype != FL_F32 && out->dtype != FL_F64) ||
-        !is_large_product(out->numel, out->dtype) ||
-        !fl_is_contiguous(out) || out->device_type != FL_CPU || !may_hold(out, true))
-        return false;
-    for (int i = 0; i < n; i++) {
-        const fl_tensor *t = fl_t(in[i]);
-        if (t ? t->dtype != out->dtype || !is_beside(t, out) || !may_hold(t, true)
-              : !is_plain(in[i]))
-            return false;
-    }
-    return true;
-}
-
-/* A launch takes longer than a device's kernel over few elements. */
-static bool is_large(const fl_tensor *t) {
-    return t->device_type != FL_CPU || t->numel >= least_elements;
-}
-
-bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
-    const fl_queue *q = fl_thread.queue;
-    if (q && takes_epilogue(op))
-        return may_product_wait(in, n, outs[0]);
-    if (!q || !fl_is_fusible(op, in, n, outs, true))
-        return false;
-    for (int i = 0; i < op->nouts; i++)
-        if (is_large(outs[i]) || root_of(outs[i])->queue == q)
-            return true;
-    for (int i = 0; i < n; i++) {
-        const fl_tensor *t = fl_t(in[i]);
-        if (t && (q->writes(root_of(t)) || (is_row_kernel(op) && t->numel >= least_elements)))
-            return true;
-    }
-    return false;
-}
 
 bool fl_queue::writes(const fl_storage *s) const {
     return s->queue == this && slots[s->slot].written;
@@ -313,13 +178,13 @@ static bool passes(fl_queue *q, const fl_op *op, const fl_value *in, int n,
 /* Over small tensors, where nothing waits: most calls of most functions. */
 static bool is_small_alone(const fl_queue *q, const fl_value *in, int n, fl_tensor *const *outs,
                            int nouts) {
-    if (!q->calls.empty() || least_elements <= FL_GRAIN)
+    if (!q->calls.empty() || fl_least_elements <= FL_GRAIN)
         return false;
     for (int i = 0; i < n; i++)
-        if (in[i].tag == FL_TENSOR && in[i].t && is_large(in[i].t))
+        if (in[i].tag == FL_TENSOR && in[i].t && fl_is_large(in[i].t))
             return false;
     for (int i = 0; i < nouts; i++)
-        if (is_large(outs[i]))
+        if (fl_is_large(outs[i]))
             return false;
     return true;
 }
@@ -341,7 +206,7 @@ int fl_defer(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs)
         return fl_defer_class_loss(op, in, n, outs);
     if (!q)
         return 0;
-    const bool first = is_large(outs[0]);       /* most others cannot wait */
+    const bool first = fl_is_large(outs[0]);       /* most others cannot wait */
     if (first && passes(q, op, in, n, outs))
         return 0;
     if (!fl_may_wait(op, in, n, outs) || accumulates(op, in, outs))
@@ -362,9 +227,9 @@ int fl_note_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
     if (q->is_running || (q->calls.size() >= MAX_CALLS && fl_run_queue(q, "a full queue") < 0))
         return q->is_running ? 0 : -1;
     /* One at a time, so that the next has the memory of the one before while that is cached. */
-    if (takes_epilogue(op) && q->has_product && fl_run_queue(q, op->name) < 0)
+    if (fl_takes_epilogue(op) && q->has_product && fl_run_queue(q, op->name) < 0)
         return -1;
-    q->has_product |= takes_epilogue(op);
+    q->has_product |= fl_takes_epilogue(op);
     if (!(op->flags & FL_O_RANDOM))
         return note(q, op, in, n, outs);
     fl_value taken[FL_MAX_PARAMS];
@@ -420,13 +285,13 @@ int fl_settle_call(const fl_op *op, const fl_value *in, int n, fl_tensor *const 
 
 /* Whether a call may turn out to wait; batch_norm takes its statistics at once. */
 static bool can_wait(const fl_op *op, const fl_value *in, const fl_spec *result) {
-    if (takes_epilogue(op))
-        return is_large_product(fl_spec_numel(result), result->dtype);
+    if (fl_takes_epilogue(op))
+        return fl_is_large_product(fl_spec_numel(result), result->dtype);
     if (fl_is_batch_norm(op))
         return !fl_value_true(in[5]);
     if (fl_is_cat(op))
         return fl_may_cat_wait(op, in, fl_spec_numel(result), result->dtype);
-    return is_row_kernel(op) || fl_is_formula(op) || fl_is_class_gradient(op) ||
+    return fl_is_row_kernel(op) || fl_is_formula(op) || fl_is_class_gradient(op) ||
            fl_is_lookup(op) || fl_is_class_loss(op, in);
 }
 
