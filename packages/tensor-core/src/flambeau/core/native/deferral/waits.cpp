@@ -131,7 +131,8 @@ bool fl_may_wait(const fl_op *op, const fl_value *in, int n, fl_tensor *const *o
             return true;
     for (int i = 0; i < n; i++) {
         const fl_tensor *t = fl_t(in[i]);
-        if (t && (q->writes(root_of(t)) || (fl_is_row_kernel(op) && t->numel >= fl_deferral_least())))
+        if (t && (q->writes(root_of(t)) ||
+                  (fl_is_row_kernel(op) && t->numel >= fl_deferral_least())))
             return true;
     }
     return false;
