@@ -46,6 +46,20 @@ def test_writes():
     assert x.tolist() == [2.0, 2.0] and y.tolist() == [1.0, 1.0]
 
 
+def test_kernels_behind_functions_have_the_names_of_the_functions():
+    x = flambeau.tensor([0.25, 0.5, 0.75])
+    calls = {"aten.clamp.default": lambda: flambeau.clamp(x, 0.3, 0.6),
+             "aten.clamp.Tensor": lambda: flambeau.clamp(x, x / 2, x),
+             "aten.clamp_.default": lambda: x.clone().clamp_(0.3, 0.6),
+             "aten.angle.default": lambda: flambeau.angle(x),
+             "aten.logit.default": lambda: flambeau.logit(x),
+             "aten.nextafter.default": lambda: flambeau.nextafter(x.double(), x.double() * 2)}
+    for name, call in calls.items():
+        with Log() as log:
+            found = call()
+        assert log.names[-1] == name and found.equal(call())
+
+
 def test_a_mode_may_change_arguments_and_results():
     class Doubles(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):

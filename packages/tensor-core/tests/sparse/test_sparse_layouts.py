@@ -236,6 +236,16 @@ def test_kernels_refuse_indices_out_of_range():
             flambeau.core._core.call(call, [*args, flambeau.ones(2, 2)])
 
 
+@pytest.mark.parametrize("name", ("add_", "sub_", "mul_"))
+@pytest.mark.parametrize(("kind", "given"), [("int64", "float32"), ("float32", "complex64")])
+def test_a_dense_tensor_refuses_sparse_results_that_it_cannot_hold(name, kind, given):
+    x = flambeau.ones(3, dtype=getattr(flambeau, kind))
+    other = flambeau.tensor([0, 0.5, 2.5]).to(getattr(flambeau, given)).to_sparse()
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        getattr(x, name)(other)
+    assert x.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize(("reduce", "expected"), [
     ("max", [[10, 12], [15, 18]]), ("min", [[1, -2], [15, 18]]), ("mean", [[5.5, 5], [15, 18]])])
 def test_reduced_products_by_both_spellings(reduce, expected):

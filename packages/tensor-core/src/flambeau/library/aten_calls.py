@@ -17,6 +17,9 @@ _NAMES = {"self": ("input", "x", "A"), "input": ("self",), "A": ("self",), "dim"
           "split_size": ("split_size_or_sections",), "sections": ("indices_or_sections",),
           "indices_or_sections": ("indices",)}
 _LEFT_OUT = frozenset(("requires_grad", "size_average", "reduce", "weight", "pin_memory", "layout"))
+#: Kernels that functions of PyTorch's names call here, and that have all their parameters.
+_KERNELS_OF = {"clamp_both": "clamp", "angle_of": "angle", "logit_of": "logit",
+               "nextafter_wide": "nextafter"}
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _KINDS: dict[str, Any] = {
     "int": int, "SymInt": int, "float": (int, float), "bool": bool, "str": str,
@@ -122,7 +125,8 @@ def aten_call(op: Any, args: list[Any], outs: Any) -> Call:
     if make is not None:
         found: Call = make(args)
         return found
-    name, values = op.name, dict(zip(op.params, args, strict=True))
+    name = _KERNELS_OF.get(op.name, op.name)
+    values = dict(zip(op.params, args, strict=True))
     inplace = outs is not None and len(outs) == 1 and outs[0] is args[0]
     if inplace:
         name += "" if name.endswith("_") else "_"

@@ -73,15 +73,15 @@ def _refusal(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> str:
 
 def write(target: Any, result: Any, name: str) -> Any:
     """Let ``target`` be ``result`` from now on: calls in place, and ``out=``."""
+    if not _core.can_cast(result.dtype, target.dtype):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output "
+                           f"type {target.dtype}: write x = x.{name}(...)")
     if not _core.is_sparse_object(target):
         return target.copy_(result if not _core.is_sparse_object(result) else result.to_dense())
     if type(result) is not type(target) or result.layout is not target.layout:
         raise RuntimeError(f"{name}_(): the result is of layout {result.layout}, and "
                            f"{target.layout} cannot hold it: write x = x.{name}(...)")
     if result.dtype is not target.dtype:
-        if not _core.can_cast(result.dtype, target.dtype):
-            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output "
-                               f"type {target.dtype}: write x = x.{name}(...)")
         result = result.to(target.dtype)
     if result is target:
         return target
