@@ -2,9 +2,10 @@
 
 import numpy as np
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import flambeau as fl
+from flambeau import nn
 
 #: bfloat16 and float16 rounded at other places than in ONNX's reference: one unit in the last
 #: place, or two after a sum.
@@ -51,3 +52,19 @@ def against_onnxruntime(model, *arrays, rtol=1e-5, atol=1e-5):
     with fl.no_grad():
         found = module(*(fl.from_numpy(np.array(each)) for each in arrays))
     assert_same(found if len(wanted) > 1 else (found,), wanted, rtol, atol)
+
+
+def one(op, shape, opset, held=(), out=None, kind=TensorProto.FLOAT, **attributes):
+    """A model of one node on an input of float32."""
+    names = ["x", *(name for name, _ in held)]
+    node = helper.make_node(op, names, ["y"], **attributes)
+    return model_of([node], [("x", TensorProto.FLOAT, shape)], [("y", kind, out)], opset, held)
+
+
+def network():
+    return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10)).eval()
+
+
+def written(model, x, **more):
+    return fl.onnx.export(model, x, input_names=["x"], output_names=["y"], **more)

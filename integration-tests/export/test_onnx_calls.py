@@ -5,13 +5,14 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 
 import flambeau as fl
 from flambeau import nn
 from flambeau.export import Dim
+
+onnx = pytest.importorskip("onnx", reason="needs onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 
 class Scores(OrderedDict):
@@ -113,6 +114,20 @@ def test_nested_arguments():
     given = fl.randn(5, 4), fl.randn(5, 3), fl.randn(5, 3), fl.randn(5, 3)
     wanted = model(*given[:2], extra={"a": given[2], "b": [given[3]]})["scores"]
     np.testing.assert_allclose(run(written, *given)[0], wanted.detach(), atol=1e-5)
+
+
+@pytest.mark.parametrize("names", [None, ["first", "second"]])
+def test_keyword_arguments_keep_their_order(names):
+    def function(late, early=None, *, between):
+        return late - early, between
+
+    late, early, between = fl.ones(2, 3), fl.full((2, 3), 5.0), fl.zeros(4)
+    written = fl.onnx.export(function, (), kwargs={
+        "late": late, "early": early, "between": between}, input_names=names,
+        dynamic_shapes={"late": {0: "n"}, "early": {0: "n"}, "between": {0: "m"}})
+    first, second = names or ("late", "early")
+    assert shapes(written) == {first: ("n", 3), second: ("n", 3), "between": ("m",)}
+    assert (run(written, fl.ones(5, 3), early[:1].expand(5, 3), fl.zeros(7))[0] == -4).all()
 
 
 @pytest.mark.parametrize("kind", [dict, Scores, Result, tuple])

@@ -1,11 +1,12 @@
 """Weights of few bits in ONNX, run by onnxruntime."""
 
 import numpy as np
-import onnxruntime
 import pytest
 
 import flambeau as fl
 from flambeau import nn
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
 
 @pytest.fixture(autouse=True)

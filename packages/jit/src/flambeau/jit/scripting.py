@@ -36,8 +36,16 @@ annotate, is_scripting = _marks["annotate"], cast(Callable[[], bool], _marks["is
 
 
 def is_tracing() -> bool:
-    """Whether operators are being recorded by a compiled function."""
-    return is_compiling()
+    """Whether operators are being recorded, by ``trace`` or by a compiled function.
+
+    Example:
+        >>> from flambeau import jit
+        >>> jit.is_tracing()
+        False
+    """
+    from flambeau.jit.recording.active import current
+
+    return is_compiling() or current() is not None
 
 
 def script(obj: Any, optimize: Any = None, *, example_inputs: Any = None, **options: Any) -> Any:

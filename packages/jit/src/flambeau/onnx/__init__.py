@@ -104,12 +104,13 @@ def export(
     model_of, files, check = _writer()
     before, _thread.exporting = is_in_onnx_export(), True
     try:
-        program, names = _program(model, args, kwargs, tuple(input_names or ()), dynamic_axes,
-                                  dynamic_shapes)
+        program, names, order = _program(model, args, kwargs, tuple(input_names or ()),
+                                         dynamic_axes, dynamic_shapes)
     finally:
         _thread.exporting = before
     written = model_of(program.graph, opset, names, tuple(output_names or ()), quantized)
     check(written)
+    written = files.ordered(written, order)
     written = files.with_inputs(written, export_params, keep_initializers_as_inputs)
     if f is not None:
         files.save(written, f, external_data)
@@ -243,14 +244,14 @@ def _writer() -> tuple[Any, Any, Any]:
 
 
 def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tuple[str, ...],
-             axes: Any, shapes: Any) -> tuple[Any, tuple[str, ...]]:
-    """What was recorded, and the names of its inputs."""
+             axes: Any, shapes: Any) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    """What was recorded, the names of its inputs, and these in the order of the call."""
     from flambeau.onnx.exporting.calls import Call, plain_results
 
     if isinstance(model, jit.Program):
-        return model, names
+        return model, names, ()
     if hasattr(model, "graph_signature") and hasattr(model, "_program"):
-        return model._program, (*names, *model._names[len(names):])
+        return model._program, (*names, *model._names[len(names):]), ()
     call = Call(model, args, kwargs, names)
     with plain_results(model) as function:
         try:
@@ -260,7 +261,7 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
             if shared == call.dynamic(axes, shapes):
                 raise
             program = _recorded(function, call, shared)
-    return program, call.names
+    return program, tuple(call.names[k] for k in call.traced), call.names
 
 
 def _recorded(function: Any, call: Any, dynamic: Any) -> jit.Program:

@@ -37,10 +37,21 @@ class Call:
         self.tensors = [pair for name, arg in self.arguments for pair in _tensors(name, arg)]
         own = [name for name, _ in self.tensors]
         self.names = (*input_names, *own[len(input_names):])
+        #: The numbers of the tensors as a trace has them: keyword arguments sorted by name.
+        self.traced = self._traced()
+
+    def _traced(self) -> list[int]:
+        first, parts = 0, []
+        for name, arg in self.arguments:
+            count = sum(1 for _ in _tensors(name, arg))
+            parts.append((name, list(range(first, first + count))))
+            first += count
+        fixed, named = parts[:len(self.args)], parts[len(self.args):]
+        return [k for _, numbers in (*fixed, *sorted(named)) for k in numbers]
 
     def dynamic(self, axes: Any, shapes: Any, shared: bool = False
                 ) -> dict[int, dict[int, str]] | None:
-        """The sizes that vary, by the number of the tensor; None where nothing is said.
+        """The sizes that vary, by the tensor's number in a trace; None where nothing is said.
 
         Args:
             axes: ``{input name: {dim: size's name}}`` or ``{input name: [dim, ...]}``.
@@ -64,7 +75,7 @@ class Call:
                 name = same[0] if same else f"{self.names[k]}_dim{dim}"
             if known.setdefault(name, size) != size:    # one label, as PyTorch lets it be
                 name = f"{name}_{k}_{dim}"
-            found.setdefault(k, {})[dim] = re.sub(r"\W", "_", name)
+            found.setdefault(self.traced.index(k), {})[dim] = re.sub(r"\W", "_", name)
         return found
 
     def _specs(self, axes: Any, shapes: Any) -> Iterator[tuple[int, Any]]:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import onnx
+
+
+def ordered(model: Any, names: Sequence[str]) -> Any:
+    """A model with its inputs in this order."""
+    by_name = {each.name: each for each in model.graph.input}
+    inputs = [by_name[name] for name in names if name in by_name]
+    if len(inputs) == len(by_name):
+        held = [onnx.ValueInfoProto.FromString(each.SerializeToString()) for each in inputs]
+        del model.graph.input[:]
+        model.graph.input.extend(held)
+    return model
 
 
 def with_inputs(model: Any, has_weights: bool, are_inputs: bool) -> Any:
