@@ -36,7 +36,8 @@ REFUSED = {*LINALG.split(), *SPECIAL.split(), *BITS.split(), *VALUES.split(), *O
 PARTLY = {"adaptive_mean", "adaptive_max", "avg_pool2d", "col2im", "index", "index_put",
           "max_pool2d_with_indices", "max_pool2d_compact_indices", "max_pool2d_values",
           "embedding_bag_rows", "recurrent", "softsign", "softsign_of", "tanhshrink", "conv2d",
-          "conv3d", "resample", "pdist", "pdist_euclidean", "scatter_reduce"}
+          "conv3d", "resample", "median.dim", "native_batch_norm", "nll_loss_rows",
+          "ctc_loss_rows", "pdist", "pdist_euclidean", "scatter_reduce"}
 WORDS = ("chebyshev", "hermite", "laguerre", "legendre", "_grad", "fft")
 #: Other digits: ties have no order of their own; sorted inputs stay sorted only here.
 LOOSE = {"kthvalue", "mode", "median.dim", "nanmedian.dim", "topk", "sort", "argsort", "msort"}
@@ -114,6 +115,9 @@ def test_an_operator_in_onnxruntime(opdef):
     for dtype, args in calls(opdef):
         made = program_of(opdef, args)
         if made is None or any(0 in t.shape for t in made[1]):
+            continue
+        kinds = {value.dtype for value in made[0].graph.outputs}
+        if not kinds or "bfloat16" in kinds:
             continue
         try:
             compare(opdef.key, *made)

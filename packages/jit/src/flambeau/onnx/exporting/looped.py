@@ -6,7 +6,7 @@ from typing import Any
 
 import flambeau
 from flambeau import jit
-from flambeau.onnx.exporting.rewritten import rewrites
+from flambeau.onnx.exporting.rewritten import rewrites, scans
 
 
 @rewrites("ctc_loss_rows")
@@ -65,3 +65,47 @@ def recurrent(x: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih:
     carried = (flambeau.tensor(0), hx, cx, result)
     _, h, c, result = jit.while_loop(lambda t, *rest: t < count, step, carried)
     return result, h, c, None, None
+
+
+def _scanned(x: Any, dim: int, join: Any) -> Any:
+    """What joins the elements before each one and itself, one after the other."""
+    rows = x.movedim(dim, 0)
+    count = rows.shape[0]
+
+    def step(t: Any, last: Any, result: Any) -> Any:
+        at = t.reshape(1)
+        now = join(last, rows.index_select(0, at).squeeze(0))
+        return t + 1, now, result.index_copy(0, at, now.unsqueeze(0))
+
+    carried = (flambeau.tensor(1), rows[0].clone(), rows.clone())
+    return jit.while_loop(lambda t, *rest: t < count, step, carried)[2].movedim(0, dim)
+
+
+@scans("cumprod")
+def cumprod(x: Any, dim: int, dtype: Any = None) -> Any:
+    return _scanned(x if dtype is None else x.to(dtype), dim, flambeau.mul)
+
+
+@scans("logcumsumexp")
+def logcumsumexp(x: Any, dim: int) -> Any:
+    return _scanned(x, dim, flambeau.logaddexp)
+
+
+@scans("cummax")
+def cummax(x: Any, dim: int) -> Any:
+    return _extremes(x, dim, flambeau.maximum)
+
+
+@scans("cummin")
+def cummin(x: Any, dim: int) -> Any:
+    return _extremes(x, dim, flambeau.minimum)
+
+
+def _extremes(x: Any, dim: int, join: Any) -> Any:
+    """Values, and where each was last met; NaN is met wherever something follows it."""
+    values = _scanned(x, dim, join)
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    places = flambeau.arange(x.shape[dim]).reshape(shape)
+    is_met = (x == values) | ((x != x) & (values != values))
+    return values, _scanned(flambeau.where(is_met, places, 0), dim, flambeau.maximum)

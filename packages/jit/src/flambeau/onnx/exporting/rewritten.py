@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
+from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.table import each
 
@@ -21,9 +22,15 @@ _OF_INTEGERS = {"ceil", "floor", "round", "trunc"}
 
 _FUNCTIONS: dict[str, Function] = {}
 
+#: Functions for a second argument that names a dimension whose size varies.
+_SCANS: dict[str, Function] = {}
+
 
 def find(node: Node) -> Function | None:
     """A function for a node whose operator has no form, or none for these dtypes; or None."""
+    if node.op in _SCANS and node.args[0].shape and isinstance(
+            node.args[0].shape[node.args[1]], Dim):
+        return _SCANS[node.op]
     return _for_dtype(node) or _FUNCTIONS.get(node.op)
 
 
@@ -46,6 +53,16 @@ def rewrites(key: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         _FUNCTIONS[key] = function
+        return function
+
+    return register
+
+
+def scans(key: str) -> Callable[[Function], Function]:
+    """Make a function the form of an operator along a dimension whose size varies."""
+
+    def register(function: Function) -> Function:
+        _SCANS[key] = function
         return function
 
     return register
