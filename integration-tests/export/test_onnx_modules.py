@@ -177,8 +177,8 @@ add("CrossEntropyLoss", lambda b: (fl.randn(b, 5, 4, 4), fl.randint(0, 5, (b, 4,
 #: Layers that draw random numbers, read values, or are made when they see data.
 APART = {"AdaptiveLogSoftmaxWithLoss", "FractionalMaxPool2d", "FractionalMaxPool3d",
          "SyncBatchNorm", "LinearCrossEntropyLoss", "TransformerDecoder", "TransformerEncoder",
-         "DataParallel", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential",
-         "RNNBase", "RNNCellBase"}
+         "DataParallel", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList",
+         "Sequential", "RNNBase", "RNNCellBase"}
 
 
 def flat(result):
