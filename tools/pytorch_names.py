@@ -82,7 +82,9 @@ def belongs(module: types.ModuleType, name: str, value: Any) -> bool:
         return not isinstance(value, logging.Logger | TypeVar)
     home = getattr(value, "__module__", None)
     if name.startswith("_") or not hasattr(module, "__path__"):
-        return home == module.__name__ and isinstance(value, types.FunctionType | type)
+        hidden = isinstance(home, str) and home.startswith(f"{module.__name__}._")
+        is_own = home == module.__name__ or (module.__name__ != "torch" and hidden)
+        return is_own and isinstance(value, types.FunctionType | type)
     return (isinstance(home, str) and home.startswith("torch")) or type(value).__module__ == "torch"
 
 

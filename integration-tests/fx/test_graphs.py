@@ -1,6 +1,8 @@
 """Graphs: made, changed, checked, run and rewritten."""
 
 import operator
+import subprocess
+import sys
 
 import pytest
 
@@ -176,3 +178,24 @@ def test_a_replacement_brings_its_modules():
     x = flambeau.randn(3)
     assert module(x).tolist() == x.tanh().tolist()
     assert [name for name, _ in module.named_children()] == ["tanh"]
+
+
+def test_functions_of_python_are_recorded_from_proxies():
+    """Also where no tracer is at work: libraries write graphs with proxies by hand."""
+    program = """
+import flambeau
+from flambeau import fx, nn
+graph = fx.Graph()
+tracer = fx.proxy.GraphAppendingTracer(graph)
+x, y = (fx.Proxy(graph.placeholder(name), tracer) for name in "xy")
+z = flambeau.einsum("ij,jk->ik", [x, y])
+z = nn.functional.softmax(flambeau.einsum("ij,j->ij", z, x.sum(0)), -1)
+graph.output(z.node)
+made = fx.GraphModule(nn.Module(), graph)
+a, b = flambeau.rand(3, 3), flambeau.rand(3, 3)
+print([len(node.args) for node in graph.nodes if "einsum" in node.name],
+      flambeau.allclose(made(a, b), ((a @ b) * a.sum(0)).softmax(-1)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True)
+    assert done.stdout.strip() == "[3, 3] True"

@@ -21,7 +21,7 @@ def difference(ours: Any, theirs: Any) -> float:
             return numpy.inf
         return max(map(difference, ours, theirs), default=0.0)
     if isinstance(ours, str | bool | None) or isinstance(theirs, str | bool | None):
-        return 0.0 if ours == theirs else numpy.inf
+        return 0.0 if type(ours) is type(theirs) and ours == theirs else numpy.inf
     return of_arrays(numpy.asarray(ours), numpy.asarray(theirs))
 
 

@@ -248,3 +248,21 @@ def test_a_class_around_an_optimizer_is_never_initialized():
     rates.step()
     assert weight.tolist() == [0.5]
     assert around.param_groups[0]["lr"] == pytest.approx(0.05)
+
+
+def test_a_class_around_an_optimizer_may_count_its_steps():
+    """Libraries call PyTorch's `_patch_step_function` in place of `Optimizer.__init__`."""
+    class Around(optim.Optimizer):
+        def __init__(self, inner):
+            self._patch_step_function()
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    p, inner = make()
+    around = Around(inner)
+    seen = []
+    around.register_step_post_hook(lambda *args: seen.append(args[0]))
+    around.step()
+    assert seen == [around] and p.item() == 0.5

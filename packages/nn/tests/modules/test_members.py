@@ -296,3 +296,65 @@ def test_a_mixin_with_getattr_falls_back_to_what_is_wrapped():
     net.__dict__  # noqa: B018
     del net
     assert alive() is None
+
+
+class Asks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def __getattr__(self, name):
+        return super().__getattr__(name)
+
+
+class ReturnsDict(Asks):
+    def __getstate__(self):
+        return self.__dict__
+
+
+class ReplacesDict(ReturnsDict):
+    def __setstate__(self, state):
+        self.__dict__ = state
+
+
+@pytest.mark.parametrize("kind", [Asks, ReturnsDict, ReplacesDict])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_classes_that_give_their_dict_away(kind, copied):
+    net = kind()
+    made = copied(net)
+    made.other = nn.Linear(1, 1)
+    assert list(made._modules) == ["inner", "other"] and list(net._modules) == ["inner"]
+    assert made._modules["other"] is made.other and made.inner is not net.inner
+    assert list(made.state_dict())[2:] == ["other.weight", "other.bias"]
+
+
+def test_a_parameter_may_have_the_name_of_a_property_without_a_value():
+    """As in PyTorch: the base class assigns what the derived class computes from another."""
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.k = nn.Parameter(flambeau.ones(1))
+
+    class Derived(Base):
+        def __init__(self):
+            super().__init__()
+            self.c = nn.Parameter(flambeau.ones(1) * 2)
+
+        @property
+        def k(self):
+            return -self.c
+
+    net = Derived()
+    assert net.k.item() == -2 and list(net.state_dict()) == ["k", "c"]
+    with pytest.raises(KeyError):
+        net.forward = nn.Parameter(flambeau.ones(1))
+
+
+def test_members_of_one_kind_are_replaced():
+    net = nn.Linear(2, 1)
+    net.register_buffer("seen", flambeau.ones(1))
+    net._parameters = {"gain": nn.Parameter(flambeau.ones(3))}
+    net._modules = {"inner": nn.Identity()}
+    net._buffers = {}
+    assert list(net.state_dict()) == ["gain"] and list(net._modules) == ["inner"]
+    assert not hasattr(net, "weight") and not hasattr(net, "seen")

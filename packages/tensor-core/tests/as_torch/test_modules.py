@@ -104,3 +104,21 @@ def test_each_listed_name_is_found():
     text = "\n".join(f"torch.{home}".rstrip(".") + f" {name}" for home, name in listed
                      if not home.startswith("utils.tensorboard"))
     assert run([*PROGRAM, "-c", textwrap.dedent(program)], input=text) == ""
+
+
+def test_absent_warnings_and_errors_are_classes_of_their_kind():
+    assert lines("""
+        import warnings, torch
+        from torch.jit import Error, TracerWarning, _get_trace_graph
+        warnings.filterwarnings("ignore", category=TracerWarning)
+        try:
+            raise ValueError
+        except Error:
+            print("wrong")
+        except ValueError:
+            print(issubclass(TracerWarning, Warning), issubclass(Error, Exception))
+        try:
+            _get_trace_graph()
+        except NotImplementedError:
+            print("refused")
+    """) == ["True True", "refused"]

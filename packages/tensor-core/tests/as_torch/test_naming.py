@@ -139,3 +139,13 @@ def test_table_is_that_of_pytorch():
                           capture_output=True, text=True, check=True)
     made = [line for line in done.stdout.splitlines() if "install" not in line]
     assert sorted(made) == sorted(TABLE.read_text().splitlines())
+
+
+@pytest.mark.skipif(not rooms.installed("nn"), reason="needs flambeau-nn")
+def test_annotations_of_subclasses_can_be_resolved():
+    assert lines("""
+        import typing, torch
+        class Net(torch.nn.Module):
+            weight: torch.Tensor
+        print(typing.get_type_hints(Net)["weight"])
+    """) == ["<class 'torch.Tensor'>"]

@@ -1,4 +1,7 @@
 """`__torch_function__` of classes: what is shown to them, and what they give."""
+import subprocess
+import sys
+
 import pytest
 
 import flambeau
@@ -202,3 +205,27 @@ def test_operators_have_the_attributes_of_functions():
     assert flambeau.add.__module__ == "flambeau" and flambeau.add.__name__ == "add"
     assert flambeau.linalg.norm.__module__ == "flambeau.linalg"
     assert type(flambeau.add).__module__ == "flambeau.core._core"
+
+
+def test_functions_of_python_are_shown_to_a_class_that_is_no_tensor():
+    """`einsum` and the like do not look at classes until the first call was shown."""
+    program = """
+import flambeau
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, len(args)
+print(flambeau.add(Duck(), 1), flambeau.einsum("i,i->", Duck(), Duck()),
+      flambeau.einsum("i,i->", [Duck(), Duck()]), flambeau.is_floating_point(Duck()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True)
+    assert done.stdout.strip() == (
+        "('add', 2) ('einsum', 3) ('einsum', 3) ('is_floating_point', 1)")
+
+
+def test_operators_take_attributes_as_functions_do():
+    flambeau.relu.noted = 3
+    assert flambeau.relu.noted == 3 and flambeau.relu.__name__ == "relu"
+    del flambeau.relu.noted
+    assert not hasattr(flambeau.relu, "noted")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import flambeau.fx._arguments as _arguments
+from flambeau.core import _core
 from flambeau.fx._infix import magic_methods, reflectable_magic_methods
 from flambeau.fx.node import Node, map_aggregate
 
@@ -40,6 +41,7 @@ class Proxy:
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         from flambeau.fx.proxy import GraphAppendingTracer
 
+        _core.start_overriding()        # functions of Python's are recorded, too: einsum, softmax
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 

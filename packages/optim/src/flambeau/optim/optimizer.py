@@ -111,6 +111,11 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = hooked(cls.__dict__["step"])  # type: ignore[method-assign]
 
+    def _patch_step_function(self) -> None:
+        """What wrappers of optimizers call that leave out ``Optimizer.__init__``."""
+        self.__dict__.setdefault("_hooks", Hooks())
+        self.__dict__.setdefault("_step_count", 0)
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own, e.g. layers that are no longer frozen.
 
@@ -345,8 +350,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__dict__.setdefault("_hooks", Hooks())
-        self.__dict__.setdefault("_step_count", 0)
+        self._patch_step_function()
 
     def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
         """Refuse a state that does not fit the parameters, before any of it is taken over."""

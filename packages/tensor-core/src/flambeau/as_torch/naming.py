@@ -59,6 +59,8 @@ def show(module: ModuleType) -> None:
     below = module.__name__.removeprefix(rooms.PREFIX)
     if names.has_module(below):
         vars(module)["__name__"] = f"torch.{below}"
+    else:   # where `typing.get_type_hints` looks for what the annotations of its classes name
+        sys.modules.setdefault(f"torch.{below}", module)
     for value in list(vars(module).values()):
         if isinstance(value, type) or type(value).__name__ in _FUNCTIONS:
             _show_one(value)

@@ -117,10 +117,18 @@ def placeholder(name: str) -> Any:
         return _mark
     if last in ANSWERS:
         return _answer(name, ANSWERS[last])
-    made = _PlaceholderType(last, (), {"__module__": f"torch.{home}".rstrip("."),
-                                       "_stands_for": name})
+    inside = {"__module__": f"torch.{home}".rstrip("."), "_stands_for": name}
+    made: type = (type(last, (base,), inside) if (base := _base(last)) is not None
+                  else _PlaceholderType(last, (), inside))
     made.__doc__ = f"Stands for torch.{name}, which Flambeau has not{hint(name)}."
     return made
+
+
+def _base(last: str) -> type[Exception] | None:
+    """The base of a class that programs catch or filter by; None where it is none."""
+    if last.endswith("Warning"):
+        return UserWarning
+    return RuntimeError if last.endswith(("Error", "Exception")) else None
 
 
 def _mark(function: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -68,6 +68,7 @@ cdef class Operator:
     cdef bint is_method                     # what Tensor has, not a module: see _method_of
     cdef str _name
     cdef str _space                         # "linalg" for flambeau.linalg.norm, "" for most
+    cdef dict __dict__                      # what programs note on functions
 
     def __init__(self):
         raise TypeError("operators are added with flambeau.core.register_op")

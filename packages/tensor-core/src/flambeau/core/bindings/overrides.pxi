@@ -89,6 +89,11 @@ def show_call(function, args, kwargs=None, relevant=None):
     Raises:
         TypeError: none of them has an answer.
     """
+    if not fl_overriding:       # by a class that is no Tensor, which nothing announced
+        start_overriding()
+    if len(args) == 2 and isinstance(args[1], (list, tuple)) \
+            and getattr(function, "__name__", "") == "einsum":
+        args = (args[0], *args[1])      # who asks is shown the operands one by one
     if relevant is None:
         relevant = args if not kwargs else (*args, *kwargs.values())
     shown = shown_arguments(relevant)

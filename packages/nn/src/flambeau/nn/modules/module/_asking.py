@@ -30,6 +30,10 @@ class OwnMembers(Members):
     def _values(self) -> Any:   # type: ignore[override]
         return self._module().__dict__
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied along with the ``__dict__``, by classes whose ``__getstate__`` returns it."""
+        return Members, (self._names, self._values)
+
 
 class Asking(Attributes):
     """Reads members through `__getattr__`, and has views of them in ``__dict__``."""

@@ -8,7 +8,7 @@ nothing is stored twice, and copying, pickling, deleting and tying members need 
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, MutableMapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any
 
 from flambeau import Tensor
@@ -47,13 +47,25 @@ class Attributes:
     def _parameters(self) -> Members:
         return Members(self._parameter_names, self.__dict__)
 
+    @_parameters.setter
+    def _parameters(self, members: Mapping[str, Any]) -> None:
+        self._replace("parameter", members)
+
     @property
     def _buffers(self) -> Members:
         return Members(self._buffer_names, self.__dict__)
 
+    @_buffers.setter
+    def _buffers(self, members: Mapping[str, Any]) -> None:
+        self._replace("buffer", members)
+
     @property
     def _modules(self) -> Members:
         return Members(self._module_names, self.__dict__)
+
+    @_modules.setter
+    def _modules(self, members: Mapping[str, Any]) -> None:
+        self._replace("module", members)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or reserve its name with ``None``.
@@ -173,7 +185,8 @@ class Attributes:
         """Raise if the name is none for a parameter or buffer, or that of a method, say."""
         if name not in self._names_of(kind):
             _check_spelling(name, kind)
-            if hasattr(type(self), name):
+            # Read, too: PyTorch allows the name of a property that raises AttributeError now.
+            if hasattr(type(self), name) and hasattr(self, name):
                 raise KeyError(_taken(self, name))
 
     def _names_of(self, kind: str) -> dict[str, bool]:
@@ -199,6 +212,15 @@ class Attributes:
             self._forget(name)
             names[name] = True
         self.__dict__[name] = value
+
+    def _replace(self, kind: str, members: Mapping[str, Any]) -> None:
+        """Take all members of one kind from a mapping, in place of those there are."""
+        given = dict(members)
+        for name in list(self._names_of(kind)):
+            object.__delattr__(self, name)
+            self._forget(name)
+        for name, value in given.items():
+            self._put(name, value, kind)
 
     def _forget(self, name: str) -> None:
         for names in (self._parameter_names, self._buffer_names, self._module_names):

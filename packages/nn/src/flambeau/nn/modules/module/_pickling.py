@@ -34,7 +34,8 @@ class Pickling(Attributes):
         if "_parameters" in state and "_parameter_names" not in state:
             self._take_pytorch(state)
         else:
-            self.__dict__.update(state)
+            self.__dict__.update(
+                {name: value for name, value in state.items() if name not in _MEMBERS})
 
     def _take_pytorch(self, state: dict[str, Any]) -> None:
         """Take PyTorch's layout, where members lie in three dicts, and hooks in others."""
