@@ -52,12 +52,13 @@ def grad_formulas(
         exprs: The definition's formula, one expression per output.
         params: Operands to differentiate in.
         is_complex: Follow PyTorch's convention for complex operands, grad times the conjugate
-            of the derivative, for formulas that are holomorphic.
+            of the derivative and the conjugate of grad times that by the conjugate, for formulas
+            of holomorphic functions and conj.
 
     Returns:
         For each operand an expression over the operands, ``grad`` and, where the derivative
         contains the value itself, ``result``; with several outputs ``grad0``, ``result0`` and
-        so on. None where a complex formula is not holomorphic.
+        so on. None where a complex formula holds other functions.
 
     Example:
         >>> from flambeau.core.formula import grad_formulas, parse
@@ -71,27 +72,51 @@ def _grad(exprs: Sequence[Expr], name: str, is_complex: bool) -> Expr | None:
     total = ZERO
     for number, expr in enumerate(exprs):
         suffix = "" if len(exprs) == 1 else str(number)
-        if is_complex and not is_holomorphic(expr, name):
+        grad, known = param(f"grad{suffix}"), _result(expr, f"result{suffix}")
+        if not is_complex:
+            total = add(total, mul(grad, substitute(derivative(expr, name), known)))
+        elif _is_known(expr, name):
+            along, against = (substitute(s, known) for s in _wirtinger(expr, param(name)))
+            total = add(total, add(mul(grad, _conj(along)), mul(_conj(grad), against)))
+        else:
             return None
-        slope = substitute(derivative(expr, name, is_complex), _result(expr, f"result{suffix}"))
-        if is_complex and slope.op != "const":
-            slope = call("conj", slope)
-        total = add(total, mul(param(f"grad{suffix}"), slope))
     return total
+
+
+def _wirtinger(expr: Expr, leaf: Expr) -> tuple[Expr, Expr]:
+    """The derivatives of a complex formula in an operand, and in the operand's conjugate."""
+    rules = {**RULES, **COMPLEX_RULES}
+    along: dict[Expr, Expr] = {}
+    against: dict[Expr, Expr] = {}
+    for node in postorder([expr]):
+        if node.op == "conj":
+            (inner,) = node.args
+            along[node], against[node] = _conj(against[inner]), _conj(along[inner])
+        else:
+            along[node] = ONE if node is leaf else _slope(node, along, rules)
+            against[node] = ZERO if node is leaf else _slope(node, against, rules)
+    return along[expr], against[expr]
+
+
+def _conj(expr: Expr) -> Expr:
+    if expr.op == "conj":
+        return expr.args[0]
+    return expr if expr.op == "const" else call("conj", expr)
 
 
 def _result(expr: Expr, name: str) -> Mapping[Expr, Expr]:
     return {} if expr.op in LEAVES else {expr: param(name)}
 
 
-def is_holomorphic(expr: Expr, name: str) -> bool:
-    """Whether a formula is complex differentiable in an operand by the rules known here."""
+def _is_known(expr: Expr, name: str) -> bool:
+    """Whether the functions that depend on an operand are holomorphic, or conj."""
     depends: set[Expr] = set()
     for node in postorder([expr]):
         if node is param(name):
             depends.add(node)
         elif any(arg in depends for arg in node.args):
-            if node.op not in HOLOMORPHIC and not _is_choice(node, depends):
+            known = node.op == "conj" or node.op in HOLOMORPHIC
+            if not known and not _is_choice(node, depends):
                 return False
             depends.add(node)
     return True
