@@ -6,7 +6,11 @@ import pytest
 import flambeau
 from flambeau.nn.utils import QuantizedWeight, WeightOnlyLinear, load_gguf
 
-gguf = pytest.importorskip("gguf", reason="needs the package gguf")
+try:
+    import gguf
+except ImportError:
+    gguf = None
+pytestmark = pytest.mark.skipif(gguf is None, reason="needs the package gguf")
 
 KEPT = ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K"]
 SPREAD = ["Q2_K", "Q3_K", "Q5_K", "Q6_K", "IQ4_NL"]

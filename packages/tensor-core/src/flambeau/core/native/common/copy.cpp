@@ -1,5 +1,6 @@
 /* Copies between strided memory of any dtypes. */
 #include "common/args.h"
+#include "common/kernels/integers.h"
 #include "common/small.h"
 
 namespace {
@@ -34,9 +35,9 @@ int passage(int from, int to) {
         return k;
     if (to >= FL_F8_E4M3)
         return fl_kind_of_dtype[to];
-    if (is_short(from) && fl_is_float(to))
-        return fl_kind_of_dtype[to];
-    if (fl_is_int(from) && (to == FL_F32 || to == FL_F64))
+    if (to == FL_BOOL)
+        return FL_K_BOOL;
+    if ((fl_is_int(from) || is_short(from)) && fl_is_float(to))
         return fl_kind_of_dtype[to];
     if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
         return fl_kind_of_dtype[fl_real_dtype(to)];
@@ -90,18 +91,21 @@ static bool copy_bytes(const fl_strided &dst, const fl_strided &src, int ndim,
     return true;
 }
 
-/* Both sides contiguous and one of the kind: converted on the way. */
+/* Both sides contiguous, and integers or one of the kind: converted on the way. */
 static bool convert_whole(const fl_strided &dst, const fl_strided &src, int kind, int ndim,
                           const int64_t *shape) {
     bool reads = fl_dtype_of_kind[kind] == dst.dtype, writes = fl_dtype_of_kind[kind] == src.dtype;
-    if (reads == writes || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
+    const bool integers = src.dtype < FL_INTEGER_MOVES && dst.dtype < FL_INTEGER_MOVES;
+    if ((reads == writes && !integers) || !fl_geometry_contiguous(ndim, shape, dst.strides) ||
         !fl_geometry_contiguous(ndim, shape, src.strides))
         return false;
     const int64_t to_size = fl_itemsize(dst.dtype), from_size = fl_itemsize(src.dtype);
     fl_parallel(fl_numel_of(ndim, shape), FL_GRAIN, [&](int64_t begin, int64_t end) {
         char *to = dst.data + begin * to_size;
         const char *from = src.data + begin * from_size;
-        if (reads)
+        if (integers)
+            FL_PICK(fl_integer_moves)->run[src.dtype][dst.dtype](from, to, end - begin);
+        else if (reads)
             fl_moves->gather[src.dtype][kind](to, from, 1, end - begin, 0, 1);
         else
             fl_moves->scatter[kind][dst.dtype](to, from, 1, end - begin, 0, 1);

@@ -69,6 +69,8 @@ struct fl_operand {
     int kind;                               /* of the tile */
     int64_t strides[FL_MAX_DIMS];           /* over the output's dimensions, 0 where broadcast */
 };
+/* Strides of a tensor over the output's dimensions; 0 where it is broadcast. */
+void fl_operand_strides(const fl_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 /* The dtype that a call's results have where no target is given. */
 int fl_pw_result_dtype(const fl_op *op, const fl_value *in);
 /* The order in memory of a result of this shape; false for C order. See fl_memory_order. */

@@ -92,26 +92,25 @@ int fl_call_kron(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 
 /* ---- cross products -------------------------------------------------------------------------- */
 
-static fl_tensor *narrowed(const fl_value &x, int64_t dim, int64_t start, int64_t length) {
-    return fl_compose(FL_OP_narrow, x, fl_int_value(dim), fl_int_value(start),
-                      fl_int_value(length));
-}
-
-/* The three components from one of them on: (y, z, x) or (z, x, y). */
-static fl_tensor *turned(const fl_value &x, int64_t dim, int by) {
-    Made head(narrowed(x, dim, by, 3 - by)), tail(head ? narrowed(x, dim, 0, by) : nullptr);
-    fl_tensor *parts[] = {head.get(), tail.get()};
-    return tail ? fl_compose(FL_OP_cat, fl_tensors_value(parts, 2), fl_int_value(dim)) : nullptr;
-}
-
-static fl_tensor *half_of_cross(const fl_value &x, const fl_value &y, int64_t dim, int by) {
-    Made left(turned(x, dim, by)), right(left ? turned(y, dim, 3 - by) : nullptr);
+/* x[i] * y[j], of components along a dimension. */
+static fl_tensor *of_components(const fl_value &x, int64_t i, const fl_value &y, int64_t j,
+                                int64_t dim) {
+    Made left(fl_compose(FL_OP_select, x, fl_int_value(dim), fl_int_value(i)));
+    Made right(left ? fl_compose(FL_OP_select, y, fl_int_value(dim), fl_int_value(j)) : nullptr);
     return right ? fl_compose(FL_OP_mul, fl_tensor_value(left), fl_tensor_value(right)) : nullptr;
 }
 
-static fl_tensor *crossed(const fl_value &x, const fl_value &y, int64_t dim) {
-    Made plus(half_of_cross(x, y, dim, 1)), minus(plus ? half_of_cross(x, y, dim, 2) : nullptr);
+static fl_tensor *component(const fl_value &x, const fl_value &y, int64_t k, int64_t dim) {
+    const int64_t i = (k + 1) % 3, j = (k + 2) % 3;
+    Made plus(of_components(x, i, y, j, dim)), minus(plus ? of_components(x, j, y, i, dim) : nullptr);
     return minus ? fl_compose(FL_OP_sub, fl_tensor_value(plus), fl_tensor_value(minus)) : nullptr;
+}
+
+static fl_tensor *crossed(const fl_value &x, const fl_value &y, int64_t dim) {
+    Made first(component(x, y, 0, dim)), second(first ? component(x, y, 1, dim) : nullptr);
+    Made third(second ? component(x, y, 2, dim) : nullptr);
+    fl_tensor *parts[] = {first.get(), second.get(), third.get()};
+    return third ? fl_compose(FL_OP_stack, fl_tensors_value(parts, 3), fl_int_value(dim)) : nullptr;
 }
 
 /* The first dimension of three elements, in either; -1 where there is none. */

@@ -1,5 +1,6 @@
-/* Contiguous integers narrower than 64 bits, and half precision: see narrow.h. */
+/* Integers narrower than 64 bits, and half precision: see narrow.h. */
 #include "pointwise/narrow.h"
+#include "pointwise/pointwise_plan.h"
 #include "pointwise/kernels/divide.h"
 #include "pointwise/kernels/half.h"
 #include "pointwise/kernels/narrow.h"
@@ -178,6 +179,77 @@ bool run_division(const fl_pointwise *pw, const fl_value *in, int dtype, const f
     return true;
 }
 
+/* A result and its two operands, which may be broadcast, row by row. */
+struct Rows {
+    Loop loop;
+    fl_operand ops[3];                  /* two operands, the result */
+    int step[2];
+    float wide[2];
+    int64_t number[2];
+
+    bool set_number(int k, const fl_value &v, int dtype) {
+        Side side;
+        if (!side.set(v, dtype, nullptr))
+            return false;
+        wide[k] = side.wide;
+        number[k] = side.number;
+        ops[k].data = is_half(dtype) ? (char *)&wide[k] : (char *)&number[k];
+        step[k] = is_half(dtype) ? -1 : 0;
+        memset(ops[k].strides, 0, sizeof ops[k].strides);
+        return true;
+    }
+
+    bool set(int k, const fl_value &v, int dtype, const fl_tensor *out) {
+        if (v.tag != FL_TENSOR)
+            return set_number(k, v, dtype);
+        ops[k].data = v.t->data;
+        step[k] = 1;
+        fl_operand_strides(v.t, out->ndim, out->shape, ops[k].strides);
+        return v.t->dtype == dtype;
+    }
+
+    /* Rows of elements side by side, or of one that stays; long ones. */
+    bool set_all(const fl_value &a, const fl_value &b, int dtype, const fl_tensor *out) {
+        if (!set(0, a, dtype, out) || !set(1, b, dtype, out))
+            return false;
+        ops[2].data = out->data;
+        memcpy(ops[2].strides, out->strides, sizeof(int64_t) * (size_t)out->ndim);
+        loop.n_in = 2;
+        loop.n_all = 3;
+        loop.ops = ops;
+        simplify(loop, out->ndim, out->shape);
+        const int64_t x = ops[0].strides[0], y = ops[1].strides[0];
+        if (x == 0 && step[0] > 0)
+            step[0] = 0;
+        if (y == 0 && step[1] > 0)
+            step[1] = 0;
+        return loop.shape[0] >= LEAST_ROW && ops[2].strides[0] == 1 && (x | y) == 1;
+    }
+
+    static const int64_t LEAST_ROW = 32, MOST_COLUMNS = 16384;
+
+    void run(fl_narrow_fn row, int64_t size, int64_t result_size) const {
+        const int64_t cols = loop.shape[0], cut = cols < MOST_COLUMNS ? cols : MOST_COLUMNS;
+        const int64_t pieces = (cols + cut - 1) / cut, sizes[3] = {size, size, result_size};
+        int64_t rows = 1;
+        for (int d = 1; d < loop.ndim; d++)
+            rows *= loop.shape[d];
+        fl_parallel(rows * pieces, 1 + 4 * FL_GRAIN / cut, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; i++) {
+                const int64_t from = i % pieces * cut, n = cols - from < cut ? cols - from : cut;
+                char *at[3];
+                for (int k = 0; k < 3; k++) {
+                    int64_t offset = from * ops[k].strides[0], rest = i / pieces;
+                    for (int d = 1; d < loop.ndim; rest /= loop.shape[d++])
+                        offset += rest % loop.shape[d] * ops[k].strides[d];
+                    at[k] = ops[k].data + offset * sizes[k];
+                }
+                row(at[0], step[0], at[1], step[1], at[2], n);
+            }
+        });
+    }
+};
+
 /* relu of integers is the greater of them and 0. */
 fl_value zero() {
     fl_value v = {};
@@ -200,14 +272,20 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
     bool compares = !half && kernel >= FL_NARROW_EQ;
-    Side a, b;
-    if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) || !(out->flags & FL_CONTIGUOUS) ||
-        out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in) ||
-        !a.set(in[pw->operand[0]], dtype, out) ||
-        !b.set(above_zero ? zero() : in[pw->operand[1]], dtype, out))
+    if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) ||
+        out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in))
         return false;
+    const fl_value &left = in[pw->operand[0]], right = above_zero ? zero() : in[pw->operand[1]];
     fl_narrow_fn run = function_of(kernel, kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
+    Side a, b;
+    if (!(out->flags & FL_CONTIGUOUS) || !a.set(left, dtype, out) || !b.set(right, dtype, out)) {
+        Rows rows;
+        if (!rows.set_all(left, right, dtype, out))
+            return false;
+        rows.run(run, size, to);
+        return true;
+    }
     fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
         run(a.from(begin, size), a.step, b.from(begin, size), b.step, out->data + begin * to,
             end - begin);

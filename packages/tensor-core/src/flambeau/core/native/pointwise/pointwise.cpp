@@ -237,8 +237,7 @@ fl_pw_fn fl_pw_kernel(const fl_pointwise *pw, int kind, const fl_value *in) {
     return pw->run_code ? pw->run_code : fl_pw_kernels[pw->kernel][kind];
 }
 
-/* Strides of a tensor over the output's dimensions; 0 where it is broadcast. */
-static void operand_strides(const fl_tensor *t, int ndim, const int64_t *shape, int64_t *strides) {
+void fl_operand_strides(const fl_tensor *t, int ndim, const int64_t *shape, int64_t *strides) {
     int pad = ndim - t->ndim;
     for (int i = 0; i < ndim; i++) {
         bool real = i >= pad && (t->shape[i - pad] == shape[i]) && shape[i] != 1;
@@ -278,7 +277,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
         if (v.tag == FL_TENSOR) {
             o.data = v.t->data;
             o.dtype = v.t->dtype;
-            operand_strides(v.t, ndim, shape, o.strides);
+            fl_operand_strides(v.t, ndim, shape, o.strides);
         } else {
             fl_pw_load_number(v, o.kind, numbers[k]);
             o.data = numbers[k];

@@ -45,7 +45,7 @@ inline bool inner_first(const Loop &L, int a, int b) {
 }
 
 /* Take dimensions of size 1 out, reverse to innermost first, sort, merge. */
-void simplify(Loop &L, int ndim, const int64_t *shape) {
+inline void simplify(Loop &L, int ndim, const int64_t *shape) {
     int nd = 0;
     int64_t source[FL_MAX_DIMS];
     for (int d = ndim - 1; d >= 0; d--)
@@ -89,7 +89,7 @@ inline bool converts(const fl_operand &o) { return o.dtype != fl_dtype_of_kind[o
 
 /* Whether every operand can be read and written as it lies, or holds one value per row: then a
  * tile needs no memory of its own and may have many rows. */
-bool nothing_moves(const Loop &L) {
+inline bool nothing_moves(const Loop &L) {
     for (int k = 0; k < L.n_all; k++) {
         bool row_value = k < L.n_in && L.ops[k].strides[0] == 0;
         if (!row_value && (converts(L.ops[k]) || L.ops[k].strides[0] != 1))
@@ -105,14 +105,14 @@ inline bool is_number(const Loop &L, const fl_operand &o) {
     return true;
 }
 
-bool has_number(const Loop &L) {
+inline bool has_number(const Loop &L) {
     for (int k = 0; k < L.n_in; k++)
         if (is_number(L, L.ops[k]))
             return true;
     return false;
 }
 
-int widest_kind(const Loop &L) {
+inline int widest_kind(const Loop &L) {
     int widest = 1;
     for (int k = 0; k < L.n_all; k++) {
         int size = fl_kind_size[L.ops[k].kind];
@@ -124,7 +124,7 @@ int widest_kind(const Loop &L) {
 /* Elements of a piece when results are to be streamed, else 0: when the operands do not fit the
  * last cache together and the results are a good part of them. Lines of an operand that is
  * overwritten are read anyway. */
-int64_t choose_piece(const Loop &L, int64_t n) {
+inline int64_t choose_piece(const Loop &L, int64_t n) {
     int64_t read = 0, written = 0;
     for (int k = 0; k < L.n_in; k++)
         if (L.ops[k].strides[0] != 0)
@@ -142,7 +142,7 @@ int64_t choose_piece(const Loop &L, int64_t n) {
 
 /* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. Half of that
  * when an operand lies crosswise, so that the next tile's lines are asked for early. */
-void choose_tile(Loop &L) {
+inline void choose_tile(Loop &L) {
     L.crosswise = false;
     for (int k = 0; k < L.n_all; k++)
         L.crosswise |= L.shape[1] > 1 &&

@@ -249,11 +249,16 @@ int kernel_of_reduction(int reduction) {
     }
 }
 
+/* Extremes of short integers are found faster among floats, which hold them all. */
+int kind_of_extremes(int dtype) {
+    return fl_is_int(dtype) && fl_itemsize(dtype) <= 2 ? (int)FL_K_F32 : fl_kind_of_dtype[dtype];
+}
+
 int kind_of(int reduction, const fl_tensor *self, const fl_value *in) {
     if (reduction == FL_RED_ANY || reduction == FL_RED_ALL)
         return FL_K_BOOL;
     if (reduction == FL_RED_AMAX || reduction == FL_RED_AMIN)
-        return fl_kind_of_dtype[self->dtype];
+        return kind_of_extremes(self->dtype);
     int dtype = in[3].tag == FL_DTYPE ? (int)in[3].i : self->dtype;
     int kind = fl_kind_of_dtype[dtype];
     return kind == FL_K_BOOL && in[3].tag != FL_DTYPE ? FL_K_I64 : kind;

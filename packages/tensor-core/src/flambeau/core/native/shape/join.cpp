@@ -80,6 +80,8 @@ void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) 
 void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_t b, int64_t e) {
     switch (bytes) {
     case 0: return;
+    case 1: return copy_small<1>(to, step, from, b, e);
+    case 2: return copy_small<2>(to, step, from, b, e);
     case 4: return copy_small<4>(to, step, from, b, e);
     case 8: return copy_small<8>(to, step, from, b, e);
     case 16: return copy_small<16>(to, step, from, b, e);

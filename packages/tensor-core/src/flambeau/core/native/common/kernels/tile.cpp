@@ -75,6 +75,46 @@ inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t row
             out[r * cols + c] = in[r + c * step];
 }
 
+/* 4 x 4 blocks of 8-byte elements, two at a time: a line of each column. */
+typedef double four __attribute__((vector_size(32)));
+typedef int64_t pick_four __attribute__((vector_size(32)));
+
+inline four load_four(const void *p) {
+    four v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+inline void transpose_block(unit<uint64_t> *out, int64_t cols, const unit<uint64_t> *in,
+                            int64_t step) {
+    four a = load_four(in), b = load_four(in + step);
+    four c = load_four(in + 2 * step), d = load_four(in + 3 * step);
+    four ab0 = fl_shuffle(a, b, pick_four{0, 4, 2, 6}), ab1 = fl_shuffle(a, b, pick_four{1, 5, 3, 7});
+    four cd0 = fl_shuffle(c, d, pick_four{0, 4, 2, 6}), cd1 = fl_shuffle(c, d, pick_four{1, 5, 3, 7});
+    four rows[4] = {fl_shuffle(ab0, cd0, pick_four{0, 1, 4, 5}),
+                    fl_shuffle(ab1, cd1, pick_four{0, 1, 4, 5}),
+                    fl_shuffle(ab0, cd0, pick_four{2, 3, 6, 7}),
+                    fl_shuffle(ab1, cd1, pick_four{2, 3, 6, 7})};
+    for (int r = 0; r < 4; r++)
+        memcpy(out + r * cols, &rows[r], sizeof(four));
+}
+
+template <>
+inline void transpose(unit<uint64_t> *out, const unit<uint64_t> *in, int64_t rows, int64_t cols,
+                      int64_t step) {
+    const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
+    const int64_t lines = rows & ~(int64_t)7;
+    for (int64_t r = 0; r < whole_rows; r += r < lines ? 8 : 4)
+        for (int64_t c = 0; c < whole_cols; c += 4) {
+            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+            if (r < lines)
+                transpose_block(out + (r + 4) * cols + c, cols, in + r + 4 + c * step, step);
+        }
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+            out[r * cols + c] = in[r + c * step];
+}
+
 /* 8 x 8 blocks of 2-byte elements: three rounds in which rows four, two and one apart are woven. */
 typedef int16_t eight __attribute__((vector_size(16)));
 
