@@ -58,7 +58,7 @@ static fl_tensor *merged_rows(const fl_value &x, int64_t columns, int64_t width)
                 : nullptr;
 }
 
-/* Every element of x times y: dimensions interleaved as [a, 1, b, 1] * [1, c, 1, d], then merged. */
+/* Every element of x times y: dimensions interleaved, [a, 1, b, 1] * [1, c, 1, d], then merged. */
 static fl_tensor *kronecker(const fl_value &x, const fl_value &y) {
     int nd = x.t->ndim > y.t->ndim ? x.t->ndim : y.t->ndim;
     int64_t spread[2][2 * FL_MAX_DIMS], merged[FL_MAX_DIMS], count = 1;
@@ -102,7 +102,8 @@ static fl_tensor *of_components(const fl_value &x, int64_t i, const fl_value &y,
 
 static fl_tensor *component(const fl_value &x, const fl_value &y, int64_t k, int64_t dim) {
     const int64_t i = (k + 1) % 3, j = (k + 2) % 3;
-    Made plus(of_components(x, i, y, j, dim)), minus(plus ? of_components(x, j, y, i, dim) : nullptr);
+    Made plus(of_components(x, i, y, j, dim));
+    Made minus(plus ? of_components(x, j, y, i, dim) : nullptr);
     return minus ? fl_compose(FL_OP_sub, fl_tensor_value(plus), fl_tensor_value(minus)) : nullptr;
 }
 

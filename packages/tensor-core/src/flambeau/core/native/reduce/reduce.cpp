@@ -309,7 +309,8 @@ int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, f
 
 void fl_reduce_rows(const fl_op *op, const fl_tensor *self, const void *x, int64_t first, int64_t n,
                     int64_t width, char *parts) {
-    const int kind = fl_kind_of_dtype[self->dtype], reduce = kernel_of_reduction(fl_reduction_of(op));
+    const int kind = fl_kind_of_dtype[self->dtype];
+    const int reduce = kernel_of_reduction(fl_reduction_of(op));
     char *part = parts + first / FL_COLUMN_PIECE * width * fl_kind_size[kind];
     auto kernel = first % FL_COLUMN_PIECE ? kernels->more : kernels->columns;
     kernel[reduce][kind](x, n, width, width, part);
