@@ -143,16 +143,6 @@ def test_what_cannot_be_captured(late):
     assert x.sum().item() == 3.0
 
 
-def test_graphed_callables(late):
-    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
-    f = cuda.make_graphed_callables(lambda a, b: (a * b, a + b), (fl.ones(2, device=late.name),
-                                                                 fl.ones(2, device=late.name)))
-    for k in (2.0, 3.0):
-        product, total = f(fl.full((2,), k, device=late.name), fl.ones(2, device=late.name))
-        assert (product.tolist(), total.tolist()) == ([k, k], [k + 1, k + 1])
-    assert f(*[fl.ones(5, device=late.name)] * 2)[1].tolist() == [2.0] * 5
-
-
 def test_failures_of_late_work_reach_who_waits(late, monkeypatch):
     from flambeau.cuda.simulation import KernelError
 

@@ -13,6 +13,7 @@ from flambeau.cuda.cupy_module import cupy, why_unavailable
 from flambeau.cuda.devices import *  # noqa: F403
 from flambeau.cuda.devices import __all__ as _of_devices
 from flambeau.cuda.errors import AcceleratorError, DeferredCudaCallError, OutOfMemoryError
+from flambeau.cuda.graphed import make_graphed_callables
 from flambeau.cuda.graphs import *  # noqa: F403
 from flambeau.cuda.memory import *  # noqa: F403
 from flambeau.cuda.random import *  # noqa: F403
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = [  # noqa: PLE0604
     "AcceleratorError", "DeferredCudaCallError", "OutOfMemoryError", "amp", "backend", "graphs",
-    "init", "is_available", "is_initialized", "memory", "nvtx", "profiler", "random", "streams",
-    "why_unavailable", *_of_devices, *graphs.__all__, *memory.__all__, *random.__all__,
-    *streams.__all__]
+    "init", "is_available", "is_initialized", "make_graphed_callables", "memory", "nvtx",
+    "profiler", "random", "streams", "why_unavailable", *_of_devices, *graphs.__all__,
+    *memory.__all__, *random.__all__, *streams.__all__]
 
 CudaError = AcceleratorError
 has_half, has_magma = True, False

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 import flambeau
 from flambeau.core import _core
 from flambeau.core.promotion import dtype_name, kind_of_dtype
-from flambeau.cuda import _launch, params, source
+from flambeau.cuda import _launch, graphs, params, source
 
 _DIMS = 12          # FL_DIMS of native/arguments.h
 #: Operators with kernels.
@@ -71,6 +71,15 @@ class _Drawing:
         own = self.backend.generators.of(self.out.device.index or 0)
         return _core.take_blocks(self.generator, own, count)
 
+    def _place(self, count: int) -> tuple[int, int, int]:
+        """Seed and first block, or of a graph the blocks before and where it finds the rest."""
+        index = self.out.device.index or 0
+        graph = graphs.capturing_on(self.backend.device_type, index)
+        if graph is None:
+            return (*(self._blocks(count) or (0, 0)), 0)
+        own = partial(self.backend.generators.of, index)
+        return (0, *graph.numbers_of(self.generator, own, self.out.device).take(count))
+
     def _on_host(self, key: str, args: Sequence[Any]) -> None:
         """What the CPU draws, and refuses, copied."""
         host = [a.cpu() if _core.is_tensor(a) else a for a in args]
@@ -82,9 +91,9 @@ class _Drawing:
                 bits: int = 0, threads: int = 0) -> None:
         """Start a kernel that writes `out` and draws from `blocks` blocks."""
         out, kind = self.out if out is None else out, kind or self.kind
-        seed, first = self._blocks(blocks) or (0, 0)
-        argument = _call(out, operands) + struct.pack("<2QqQ2d2i", seed, first, low, span, a, b,
-                                                      bits, 0)
+        seed, first, anew = self._place(blocks)
+        argument = _call(out, operands) + struct.pack("<2QqQ2d2iQ", seed, first, low, span, a, b,
+                                                      bits, 0, anew)
         self.backend.launch("random", kind, f"d_{name}_{kind}", threads or blocks, argument,
                             out.device.index or 0)
 

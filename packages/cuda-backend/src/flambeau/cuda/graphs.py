@@ -2,19 +2,22 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import flambeau.cuda._launch as _launch
 import flambeau.cuda.runtime as runtime
+from flambeau.core import _core
 from flambeau.cuda.streams import Stream, current_stream
 
-__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing",
-           "make_graphed_callables"]
+__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing"]
 
 _BEGIN, _END, _LAUNCH, _FREE = range(4)
 _numbers = itertools.count(1)
-_capturing: set[tuple[int, int, int]] = set()
+_capturing: dict[tuple[int, int, int], CUDAGraph] = {}
+#: How many graphs have memory of a pool, by device and pool.
+_holders: Counter[tuple[int, int, int]] = Counter()
 
 
 def is_current_stream_capturing() -> bool:
@@ -28,7 +31,44 @@ def is_current_stream_capturing() -> bool:
 
 def is_capturing(device_type: int, index: int) -> bool:
     """The same for a device by its numbers."""
-    return (device_type, index, _launch.stream(device_type, index)) in _capturing
+    return capturing_on(device_type, index) is not None
+
+
+def capturing_on(device_type: int, index: int) -> CUDAGraph | None:
+    """The graph that this thread's stream of a device is captured into, if it is."""
+    if not _capturing:
+        return None
+    return _capturing.get((device_type, index, _launch.stream(device_type, index)))
+
+
+class _Numbers:
+    """Random numbers of a graph: each replay draws those that come next.
+
+    Args:
+        generator: of the calls; ``None`` for the device's own.
+        own: gives that of the device, seeded as ``manual_seed`` said last.
+        device: where the graph runs.
+    """
+
+    def __init__(self, generator: Any, own: Callable[[], Any], device: Any) -> None:
+        self.generator, self.own, self.count = generator, own, 0
+        # Kernels of the graph read the seed and the number of the first block here.
+        self.place = _core.call("empty", [[2], _core._dtype_named("int64"), device])
+        self.parts = [self.place.narrow(0, k, 1) for k in range(2)]
+
+    def take(self, count: int) -> tuple[int, int]:
+        """The blocks before those of a call, and the address of what goes before them all."""
+        before, self.count = self.count, self.count + count
+        return before, _core.address_of(self.place)
+
+    def move(self) -> None:
+        """Let what the current stream is asked next draw new numbers."""
+        found = _core.take_blocks(self.generator, self.own(), self.count)
+        if found is None:
+            raise RuntimeError("CUDAGraph.replay(): the generator's numbers are not those of "
+                               "Philox any more; capture the graph again")
+        for part, number in zip(self.parts, found, strict=True):
+            _core.call("fill", [part, number - (number >> 63 << 64)], [part])
 
 
 def graph_pool_handle() -> tuple[int, int]:
@@ -57,6 +97,8 @@ class CUDAGraph:
         self._stream: Stream | None = None
         self._handle = self._pool = 0
         self._outer_pool = 0
+        self._numbers: dict[int, _Numbers] = {}
+        self._replayed_on: set[Stream] = set()
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Keep what the current stream is asked from here on; nothing is computed."""
@@ -69,12 +111,13 @@ class CUDAGraph:
         _launch.graph(*self._stream._at, self._stream.cuda_stream, _BEGIN)
         self._pool = pool[1] if pool else next(_numbers)
         self._outer_pool = _launch.set_pool(self._pool)
-        _capturing.add((*self._stream._at, self._stream.cuda_stream))
+        _holders[(*self._stream._at, self._pool)] += 1
+        _capturing[(*self._stream._at, self._stream.cuda_stream)] = self
 
     def capture_end(self) -> None:
         """End what ``capture_begin`` began."""
         stream = self._expect("capture_end", self._stream)
-        _capturing.discard((*stream._at, stream.cuda_stream))
+        _capturing.pop((*stream._at, stream.cuda_stream), None)
         _launch.set_pool(self._outer_pool)
         type, index = stream._at
         self._handle = _launch.graph(type, index, stream.cuda_stream, _END)
@@ -83,19 +126,36 @@ class CUDAGraph:
         """Do all of it again, on the current stream."""
         self._expect("replay", self._handle)
         at = current_stream(self._expect("replay", self._stream).device)
+        self._replayed_on.add(at)
+        for numbers in self._numbers.values():
+            numbers.move()
         _launch.graph(*at._at, at.cuda_stream, _LAUNCH, self._handle)
 
     def reset(self) -> None:
         """Forget what was captured, and give its memory back."""
         if self._handle and self._stream is not None:
-            self._stream.synchronize()
+            for stream in (self._stream, *self._replayed_on):   # they still use its memory
+                stream.synchronize()
             _launch.graph(*self._stream._at, 0, _FREE, self._handle)
-            _launch.drop_pool(*self._stream._at, self._pool)
+            self._numbers.clear()
+            self._replayed_on.clear()
+            shared = (*self._stream._at, self._pool)
+            _holders[shared] -= 1
+            if not _holders[shared]:        # other graphs' tensors may still come and go there
+                del _holders[shared]
+                _launch.drop_pool(*shared)
         self._handle, self._stream = 0, None
 
     def pool(self) -> tuple[int, int]:
         """The token of its memory, for graphs that share it."""
         return 0, self._pool
+
+    def numbers_of(self, generator: Any, own: Callable[[], Any], device: Any) -> _Numbers:
+        """The random numbers that the graph draws from a generator, or the device's ``own()``."""
+        key = id(own() if generator is None else generator)
+        if key not in self._numbers:
+            self._numbers[key] = _Numbers(generator, own, device)
+        return self._numbers[key]
 
     def instantiate(self) -> None:
         """Do nothing: ``capture_end`` has."""
@@ -146,63 +206,3 @@ class graph:
     def __exit__(self, *error: object) -> None:
         self.cuda_graph.capture_end()
         self.stream.__exit__()
-
-
-def make_graphed_callables(callables: Any, sample_args: Any, num_warmup_iters: int = 3,
-                           allow_unused_input: bool = False, pool: Any = None) -> Any:
-    """Functions that replay a graph of their forward pass.
-
-    Gradients are not part of it: where an input or a parameter requires grad, the function runs as
-    it is.
-
-    Args:
-        callables: A function or module, or a tuple of them.
-        sample_args: Tensors such as it will be called with; a tuple of such tuples for a tuple.
-        num_warmup_iters: How often to call before the capture.
-        allow_unused_input: Accepted for compatibility.
-        pool: The token of memory that graphs share.
-
-    Returns:
-        A function, or a tuple of them, as ``callables`` is one.
-    """
-    if isinstance(callables, tuple):
-        return tuple(_graphed(f, args, num_warmup_iters, pool)
-                     for f, args in zip(callables, sample_args, strict=True))
-    return _graphed(callables, sample_args, num_warmup_iters, pool)
-
-
-def _graphed(function: Any, samples: tuple[Any, ...], warmup: int, pool: Any) -> Any:
-    import flambeau
-
-    inputs = [x.detach().clone() for x in samples]
-    with flambeau.no_grad():
-        for _ in range(max(warmup, 1)):
-            function(*inputs)
-        captured = CUDAGraph()
-        with graph(captured, pool):
-            kept = function(*inputs)
-
-    def replayed(*args: Any) -> Any:
-        """The function, from its graph where nothing requires grad."""
-        if _needs_grad(function, args) or \
-                [tuple(a.shape) for a in args] != [tuple(x.shape) for x in inputs]:
-            return function(*args)
-        for x, given in zip(inputs, args, strict=True):
-            x.copy_(given)
-        captured.replay()
-        return _each(kept, lambda t: t.clone())
-
-    return replayed
-
-
-def _needs_grad(function: Any, args: tuple[Any, ...]) -> bool:
-    import flambeau
-
-    parameters = function.parameters() if hasattr(function, "parameters") else ()
-    return flambeau.is_grad_enabled() and any(x.requires_grad for x in (*args, *parameters))
-
-
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value)(_each(v, change) for v in value)
-    return change(value) if hasattr(value, "data_ptr") else value

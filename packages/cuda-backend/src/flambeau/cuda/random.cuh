@@ -7,16 +7,22 @@ struct fl_drawing {
     uint64_t range;             /* of integers; what a word is compared with; draws of a row */
     double a, b;
     int32_t bits, unused;       /* of a uniform number */
+    const uint64_t *anew;       /* of a graph: the seed, and how many blocks go before; or null */
 };
+
+FL_INLINE uint64_t fl_seed_of(const fl_drawing &c) { return c.anew ? c.anew[0] : c.seed; }
+FL_INLINE uint64_t fl_first_of(const fl_drawing &c) {
+    return c.anew ? c.anew[1] + c.block : c.block;
+}
 
 struct fl_words {
     uint32_t w[4];
 };
 
 FL_INLINE fl_words fl_block_of(const fl_drawing &c, int64_t number) {
-    const uint64_t at = c.block + (uint64_t)number;
+    const uint64_t at = fl_first_of(c) + (uint64_t)number;
     fl_words words = {{(uint32_t)at, (uint32_t)(at >> 32), 0, 0}};
-    philox(words.w, c.seed);
+    philox(words.w, fl_seed_of(c));
     return words;
 }
 
@@ -121,7 +127,7 @@ template <class T> FL_INLINE void fl_draw_chances(const fl_drawing &c, T) {
 /* make(i, draws) for every element, which has blocks of its own. */
 template <class T, class Make> FL_INLINE void fl_draw_each(const fl_drawing &c, const Make &make) {
     for (int64_t i = FL_THREAD; i < c.call.numel; i += FL_THREADS) {
-        philox_draws draws(c.seed, c.block + (uint64_t)i);
+        philox_draws draws(fl_seed_of(c), fl_first_of(c) + (uint64_t)i);
         fl_put<T>(c.call, 0, i, (T)make(i, draws));
     }
 }
