@@ -144,6 +144,13 @@ class GeneratedBackend(Backend):
 
         return is_capturing(self.device_type, index)
 
+    def graphed(self, function, samples, parameters):
+        from flambeau.cuda.graphed import Graphs
+
+        graphs = Graphs(function, tuple(samples), parameters, unused=True)
+        graphs.capture()
+        return graphs.run_unless_busy
+
     def later(self, tensor, move):
         """Only copies from pinned memory go on by themselves: what they read is kept for them."""
         if not (tensor.is_cpu and tensor.is_contiguous()

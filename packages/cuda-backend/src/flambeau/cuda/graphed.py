@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -64,14 +65,16 @@ def make_graphed_callables(callables: Any, sample_args: Any, num_warmup_iters: i
 def _graphed(function: Any, samples: tuple[Any, ...], warmup: int, unused: bool,
              pool: Any) -> Any:
     _check(function, samples)
-    graphs = _Graphs(function, samples, unused, pool or graph_pool_handle())
+    parameters = [x for x in _state(function) if x.requires_grad]
+    graphs = Graphs(function, samples, parameters, unused, pool)
+    known = _Known(function, samples)
     graphs.warm_up(warmup)
     graphs.capture()
     original = function.forward if _is_module(function) else function
 
     def replayed(*args: Any) -> Any:
         """The function, from its graphs where these do for the arguments."""
-        return graphs.run(args) if graphs.fit(args) else original(*args)
+        return graphs.run(args) if known.fits(args) else original(*args)
 
     if not _is_module(function):
         return replayed
@@ -111,40 +114,72 @@ def _check(function: Any, samples: tuple[Any, ...]) -> None:
                                "it a parameter")
 
 
+def _state(function: Any) -> list[Tensor]:
+    """The tensors of a module."""
+    return [*function.parameters(), *function.buffers()] if _is_module(function) else []
+
+
 def _place(tensor: Tensor) -> tuple[int, Any]:
     return _core.address_of(tensor), tensor.shape
 
 
-class _Graphs:
+class _Known:
+    """What calls have to be like.
+
+    Args:
+        function: What is captured.
+        samples: Its arguments.
+    """
+
+    def __init__(self, function: Any, samples: tuple[Any, ...]) -> None:
+        leaves, self.structure = tree_flatten(samples)
+        self.function = function
+        self.kinds = [(x.shape, x.dtype, x.device, x.requires_grad) for x in leaves]
+        self.state = [(x, _place(x)) for x in _state(function)]
+        self.mode = self._mode()
+
+    def _mode(self) -> tuple[Any, ...]:
+        """What decides, beside arguments, which kernels run."""
+        return getattr(self.function, "training", None), _autocast()
+
+    def fits(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call with these arguments is such as was captured."""
+        leaves, structure = tree_flatten(args)
+        if structure != self.structure or not all(map(_core.is_tensor, leaves)):
+            return False
+        wants = flambeau.is_grad_enabled()
+        return (all((x.shape, x.dtype, x.device) == kind[:3]
+                    and (kind[3] or not (wants and x.requires_grad))
+                    for x, kind in zip(leaves, self.kinds, strict=True))
+                and self.mode == self._mode()
+                and all(_place(x) == place for x, place in self.state))
+
+
+class Graphs:
     """The graphs of one function, and the tensors that they read and write.
 
     Args:
         function: What is captured.
         samples: Its arguments.
+        parameters: Other tensors that it reads and that require grad.
         unused: Whether gradients may be missing.
         pool: The token of the graphs' memory.
     """
 
-    def __init__(self, function: Any, samples: tuple[Any, ...], unused: bool, pool: Any) -> None:
+    def __init__(self, function: Any, samples: tuple[Any, ...], parameters: Sequence[Tensor],
+                 unused: bool = False, pool: Any = None) -> None:
         leaves, self.structure = tree_flatten(samples)
-        self.function, self.unused, self.pool = function, unused, pool
+        self.function, self.unused, self.pool = function, unused, pool or graph_pool_handle()
         self.inputs = [x.detach().clone().requires_grad_(x.requires_grad) for x in leaves]
-        self.kinds = [(x.shape, x.dtype, x.device) for x in leaves]
-        state = [*function.parameters(), *function.buffers()] if _is_module(function) else []
-        self.state = [(x, _place(x)) for x in state]
-        self.parameters = [x for x in state if x.requires_grad]
-        self.mode = self._mode()
+        self.parameters = list(parameters)
         self.surface = [x for x in (*self.inputs, *self.parameters) if x.requires_grad]
-        device = self.inputs[0].device if self.inputs else state[0].device
+        device = (*self.inputs, *self.parameters)[0].device
         self.stream, self.done, self.number = Stream(device), Event(), 0
         self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
         self.outputs: list[Tensor] = []
         self.grads: list[Tensor | None] = []
         self.by_surface: list[Tensor | None] = []
-
-    def _mode(self) -> tuple[Any, ...]:
-        """What decides, beside arguments, which kernels run."""
-        return getattr(self.function, "training", None), _autocast()
+        self.pending: Any = None        # of the last call's history, while that may be walked
 
     def __del__(self) -> None:
         self.forward_graph.reset()      # waits for the streams that still use the tensors above
@@ -195,17 +230,11 @@ class _Graphs:
         return list(found)
 
     # ---- replay --------------------------------------------------------------------------------
-    def fit(self, args: tuple[Any, ...]) -> bool:
-        """Whether the graphs do for a call with these arguments."""
-        leaves, structure = tree_flatten(args)
-        if structure != self.structure or not all(map(_core.is_tensor, leaves)):
-            return False
-        wants = flambeau.is_grad_enabled()
-        return (self.kinds == [(x.shape, x.dtype, x.device) for x in leaves]
-                and self.mode == self._mode()
-                and not any(wants and x.requires_grad and not own.requires_grad
-                            for x, own in zip(leaves, self.inputs, strict=True))
-                and all(_place(x) == place for x, place in self.state))
+    def run_unless_busy(self, *args: Any) -> Any:
+        """``run``, or None while the backward pass of the call before may come."""
+        if self.pending is not None and self.pending() is not None:
+            return None
+        return self.run(args)
 
     def run(self, args: tuple[Any, ...]) -> Any:
         """Call the function by its graphs."""
@@ -238,6 +267,7 @@ class _Graphs:
 
     def backward(self, number: int, grads: Sequence[Tensor]) -> list[Tensor | None]:
         """Gradients by arguments and parameters that require grad, of call ``number``."""
+        self.pending = None
         if number != self.number:
             raise RuntimeError(
                 "backward(): a graphed callable was called again before the backward pass of this "
@@ -245,6 +275,10 @@ class _Graphs:
                 "graph the callable once for each call")
         found = iter(self._replay(self.backward_graph, self.grads, grads, self.by_surface))
         return [next(found) if x.requires_grad else None for x in (*self.inputs, *self.parameters)]
+
+
+class _Token:
+    """Lives as long as the history of a call."""
 
 
 @cache
@@ -255,10 +289,11 @@ def _replay() -> Any:
         """A call by graphs, for autograd."""
 
         @staticmethod
-        def forward(ctx: Any, graphs: _Graphs, *inputs: Tensor) -> tuple[Tensor, ...]:
+        def forward(ctx: Any, graphs: Graphs, *inputs: Tensor) -> tuple[Tensor, ...]:
             ctx.graphs = graphs
             outputs = tuple(graphs.forward(inputs[:len(graphs.inputs)]))
-            ctx.number = graphs.number
+            ctx.number, ctx.token = graphs.number, _Token()
+            graphs.pending = weakref.ref(ctx.token)
             ctx.mark_non_differentiable(*(y for y, g in zip(outputs, graphs.grads, strict=True)
                                           if g is None))
             return outputs

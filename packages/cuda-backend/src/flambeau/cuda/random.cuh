@@ -40,7 +40,7 @@ FL_INLINE void fl_draw_blocks(const fl_drawing &c, const Make &make) {
     }
 }
 
-/* ---- uniform ------------------------------------------------------------------------------------ */
+/* ---- uniform --------------------------------------------------------------------------------- */
 template <class T> FL_INLINE T fl_between(T u, T low, T high) {
     const T x = low + u * (high - low);
     return x >= high ? low : x;
@@ -69,7 +69,7 @@ FL_INLINE void fl_draw_uniform(const fl_drawing &c, double) {
     });
 }
 
-/* ---- normal ------------------------------------------------------------------------------------- */
+/* ---- normal ---------------------------------------------------------------------------------- */
 FL_INLINE void fl_draw_normal(const fl_drawing &c, float) {
     fl_draw_blocks<float, 4>(c, [&](const uint32_t *w, float *values) {
         for (int l = 0; l < 4; l += 2) {
@@ -90,7 +90,7 @@ FL_INLINE void fl_draw_normal(const fl_drawing &c, double) {
     });
 }
 
-/* ---- integers, ones and zeros -------------------------------------------------------------------- */
+/* ---- integers, ones and zeros ---------------------------------------------------------------- */
 template <class T> FL_INLINE void fl_draw_integers(const fl_drawing &c, T) {
     fl_draw_blocks<T, 2>(c, [&](const uint32_t *w, T *values) {
         for (int l = 0; l < 2; l++) {
@@ -123,7 +123,7 @@ template <class T> FL_INLINE void fl_draw_chances(const fl_drawing &c, T) {
     }
 }
 
-/* ---- one element after the other ------------------------------------------------------------------ */
+/* ---- one element after the other ------------------------------------------------------------- */
 /* make(i, draws) for every element, which has blocks of its own. */
 template <class T, class Make> FL_INLINE void fl_draw_each(const fl_drawing &c, const Make &make) {
     for (int64_t i = FL_THREAD; i < c.call.numel; i += FL_THREADS) {
@@ -176,7 +176,7 @@ FL_INLINE void fl_draw_dirichlet(const fl_drawing &c, double) {
     }
 }
 
-/* ---- rows of weights ------------------------------------------------------------------------------ */
+/* ---- rows of weights ------------------------------------------------------------------------- */
 /* Running sums of each row, one after the other as on the CPU. */
 FL_INLINE void fl_draw_running(const fl_drawing &c, double) {
     const int64_t n = c.low;

@@ -343,6 +343,14 @@ def interpose(
     return _core.interpose("trace", on_call, on_read, on_change=on_change)
 
 
+def graphed(function: Callable[..., list[Tensor]], samples: Sequence[Tensor],
+            parameters: Sequence[Tensor]) -> Callable[..., list[Tensor] | None] | None:
+    """See ``Backend.graphed``: of the samples' device."""
+    from flambeau.core import backends
+
+    return backends.adapter(samples[0].device.type).graphed(function, samples, parameters)
+
+
 def isa_level() -> str:
     """The instruction set level of the core's kernels."""
     return str(_core.isa_level())

@@ -141,6 +141,24 @@ class Backend:
         """Whether what this thread asks of a device now will be done again, by a graph."""
         return False
 
+    def graphed(self, function: Any, samples: Sequence[Any], parameters: Sequence[Any]) -> Any:
+        """Capture what a function of tensors asks of the device, and its backward pass.
+
+        Args:
+            function: Takes tensors such as the samples and returns a list of tensors. It is called
+                once, for the capture.
+            samples: Its arguments.
+            parameters: Other tensors that it reads and that require grad.
+
+        Returns:
+            A function of the same arguments, which replays; None where a backward pass of the call
+            before is still to come. Or None where the backend keeps no graphs.
+
+        Raises:
+            RuntimeError: what the function asks cannot be captured.
+        """
+        return None
+
     def later(self, tensor: Any, move: Any) -> Any:
         """Call ``move()``, which copies a tensor; the copy may go on while the program does."""
         return move()

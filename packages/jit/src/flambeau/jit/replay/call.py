@@ -46,10 +46,13 @@ class Replayed(bridge.ReplayedCall):
         self.budget = 2 * MOST_PROGRAMS
         self.refusal = "it was not called twice"
         self.failed: dict[str, int] = {}
+        self.graphs: Any = None         # of calls on a device
 
     def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which there is no program: the first one runs, others are recorded."""
         self.calls += 1
+        if self.calls > 1 and self._is_on_device(args, kwargs):
+            return self.graphs.call(args, kwargs)
         if self.calls == 1 or not self._may_record():
             return self.ordinary(*args, **kwargs)
         if self.programs and self.programs[0].guards.failed:
@@ -69,6 +72,16 @@ class Replayed(bridge.ReplayedCall):
             del self.records[id(old)]
         del self.programs[MOST_PROGRAMS:]
         return recorded.result
+
+    def _is_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call is a matter of a device's graphs."""
+        from .device_graphs import DeviceGraphs
+
+        if not DeviceGraphs.concern(args, kwargs):
+            return False
+        if self.graphs is None:
+            self.graphs = DeviceGraphs(self.fn, self.ordinary)
+        return True
 
     def _may_record(self) -> bool:
         self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, 2 * MOST_PROGRAMS)
@@ -123,6 +136,8 @@ class Replayed(bridge.ReplayedCall):
         """What is replayed, or why nothing is; with arguments what ``measure`` returns."""
         if args or kwargs:
             return self.measure(*args, **kwargs)
+        if not self.programs and self.graphs is not None:
+            return str(self.graphs.explain())
         if not self.programs:
             return f"not replayed: {self.refusal}\n{self.ordinary.explain()}"
         lines = []

@@ -33,6 +33,7 @@ class Reads:
         self.waiting: list[Any] | None = []     # tensors whose gradients nobody has used so far
         self.goes_back = False                  # a backward pass has run
         self.stepped = False                    # an optimizer's step has changed its state
+        self.versions: dict[int, int] = {}      # of tensors of outside, when they were first met
 
     def refuse(self, why: str) -> None:
         """There will be no replay."""
@@ -90,6 +91,7 @@ class Reads:
         if id(tensor) in self.tensors or id(tensor) in self.sources or self.is_refused:
             return
         self.tensors[id(tensor)] = tensor
+        self.versions[id(tensor)] = tensor._version
         if not trust.is_plain_tensor(tensor):
             self.refuse(f"a tensor of class {type(tensor).__name__} takes part")
             return
