@@ -9,7 +9,7 @@ from refused_dtypes import NO_BYTES, SIGNED_ONLY
 
 import flambeau
 from flambeau.cuda import source
-from flambeau.cuda.compositions import KERNELS
+from flambeau.cuda.arrays.compositions import KERNELS
 from flambeau.cuda.coverage import ways
 from flambeau.cuda.kernels import program_of
 from flambeau.testing.backend import report, run_contract

@@ -16,7 +16,7 @@ import pytest
 import flambeau as fl
 from flambeau.core import backends
 from flambeau.cuda import _launch, cupy_backend
-from flambeau.cuda.compositions import KERNELS, add_kernels
+from flambeau.cuda.arrays.compositions import KERNELS, add_kernels
 from flambeau.testing.contract_operators import opdefs_to_check
 from flambeau.testing.convert import results_of
 from flambeau.testing.samples import samples

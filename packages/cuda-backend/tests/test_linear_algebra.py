@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau as fl
-from flambeau.cuda import lapack
+from flambeau.cuda.arrays import lapack
 from flambeau.linalg import LinAlgError
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -184,7 +184,7 @@ def test_failures_are_told_without_errors(simulated):
 
 @pytest.mark.parametrize("p", [1.0, 2.0, float("inf"), 3.0])
 def test_distances(simulated, p, monkeypatch):
-    from flambeau.cuda import decompositions
+    from flambeau.cuda.arrays import decompositions
 
     monkeypatch.setattr(decompositions, "_MOST", 40)    # some rows at a time
     for a, b in (((5, 3), (4, 3)), ((2, 5, 3), (2, 4, 3)), ((0, 3), (4, 3)), ((5, 0), (4, 0))):

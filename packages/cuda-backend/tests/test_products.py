@@ -6,8 +6,8 @@ import pytest
 
 import flambeau as fl
 from flambeau.core import _core
-from flambeau.cuda import products
-from flambeau.cuda.lapack import lapack_of
+from flambeau.cuda.arrays import products
+from flambeau.cuda.arrays.lapack import lapack_of
 
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12,
              "complex64": 1e-5, "complex128": 1e-12}

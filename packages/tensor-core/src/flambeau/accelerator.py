@@ -1,13 +1,21 @@
 """The GPU, if there is one, by whatever name: ``flambeau.accelerator.current_accelerator()``."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau import rooms
 from flambeau.core import device
 
-__all__ = ["current_accelerator", "current_device_index", "device_count", "is_available",
-           "set_device_index", "synchronize"]
+_MEMORY = ("empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
+           "memory_reserved", "memory_stats", "reset_accumulated_memory_stats",
+           "reset_peak_memory_stats")
+__all__ = [  # noqa: PLE0604
+    "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
+    "device_count", "device_index", "empty_host_cache", "get_device_capability",
+    "get_memory_info", "is_available", "set_device_idx", "set_device_index", "set_stream",
+    "synchronize", *_MEMORY]
 
 
 def is_available() -> bool:
@@ -56,3 +64,76 @@ def synchronize(device: Any = None, /) -> None:
         device: Its number; the current one when left out.
     """
     rooms.gpu().synchronize(device)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
+
+
+@contextmanager
+def device_index(device: int | None, /) -> Iterator[None]:
+    """Make a GPU the current one in the body.
+
+    Args:
+        device: Its number; None changes nothing.
+    """
+    if device is None:
+        yield
+        return
+    with rooms.gpu().device(device):
+        yield
+
+
+def current_stream(device: Any = None, /) -> Any:
+    """The stream that this thread works on, of the current GPU or another.
+
+    Args:
+        device: Its number, or a device.
+    """
+    return rooms.gpu().current_stream(device)
+
+
+def set_stream(stream: Any) -> None:
+    """Let this thread work on a stream from here on.
+
+    Args:
+        stream: A ``flambeau.Stream``.
+    """
+    rooms.gpu().set_stream(stream)
+
+
+def get_memory_info(device: Any = None, /) -> tuple[int, int]:
+    """Free and total bytes of a GPU.
+
+    Args:
+        device: Its number; the current one when left out.
+    """
+    free, total = rooms.gpu().mem_get_info(device)
+    return int(free), int(total)
+
+
+def empty_host_cache() -> None:
+    """Do nothing: pinned memory is not kept for reuse."""
+
+
+def get_device_capability(device: Any = None, /) -> dict[str, Any]:
+    """Which dtypes tensors of a GPU may have: ``{"supported_dtypes": {...}}``.
+
+    Args:
+        device: Its number; the current one when left out.
+    """
+    from flambeau.core.dtypes import dtypes
+
+    rooms.gpu().get_device_properties(device)       # raises where there is none
+    return {"supported_dtypes": set(dtypes.values())}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "memory":
+        import sys
+
+        return sys.modules[__name__]
+    if name in _MEMORY:
+        return getattr(rooms.gpu(), name)
+    if name == "Graph":
+        return rooms.gpu().CUDAGraph
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

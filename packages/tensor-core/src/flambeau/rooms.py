@@ -94,6 +94,7 @@ OLDER = {
                     "core.compat.older_names"),
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
+    **dict.fromkeys(("Event", "Stream"), "core.streams"),
     "_scaled_mm": "core.composites.matmul.scaled",
     "lobpcg": "core.composites.linalg.eigenpairs",
     "utils.swap_tensors": "utils._swapping",

@@ -18,6 +18,7 @@ from flambeau.cuda.graphs import *  # noqa: F403
 from flambeau.cuda.memory import *  # noqa: F403
 from flambeau.cuda.random import *  # noqa: F403
 from flambeau.cuda.streams import *  # noqa: F403
+from flambeau.rooms import import_module
 
 if TYPE_CHECKING:
     from flambeau.cuda.cupy_backend import CuPyBackend
@@ -31,6 +32,8 @@ __all__ = [  # noqa: PLE0604
 CudaError = AcceleratorError
 has_half, has_magma = True, False
 _backend: CuPyBackend | None = None
+#: Modules that few programs ask for.
+_RARE = ("comm", "gds", "green_contexts", "jiterator", "nccl", "sparse", "tunable")
 
 
 def backend() -> CuPyBackend:
@@ -73,4 +76,15 @@ def init() -> None:
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
         return tuple(random.generator(i) for i in range(device_count()))  # noqa: F405
+    if name in _RARE:
+        return import_module(f"flambeau.cuda.{name}")
+    if name == "GreenContext":
+        return import_module("flambeau.cuda.green_contexts").GreenContext
+    if name.endswith("Tensor"):
+        tensor_type = import_module("flambeau.cuda.tensor_types").named(name)
+        if tensor_type is not None:
+            return tensor_type
+    if name.endswith("Storage"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; a tensor's memory "
+                             "is x.untyped_storage(), on whatever device", name=name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

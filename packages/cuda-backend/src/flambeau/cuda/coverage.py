@@ -30,7 +30,7 @@ WAYS = {
 
 def _way(opdef: OpDef) -> str:
     from flambeau.cuda import draws, special, tiles
-    from flambeau.cuda.compositions import KERNELS, add_kernels
+    from flambeau.cuda.arrays.compositions import KERNELS, add_kernels
     from flambeau.cuda.generated import COPIED
     from flambeau.cuda.kernels import program_of
 

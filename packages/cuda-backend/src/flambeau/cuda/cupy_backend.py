@@ -7,7 +7,7 @@ from typing import Any
 from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
 from flambeau.cuda import _launch, pinned, source
-from flambeau.cuda.compositions import run_composition
+from flambeau.cuda.arrays.compositions import run_composition
 from flambeau.cuda.cupy_module import cupy
 from flambeau.cuda.generated import GeneratedBackend
 

@@ -1,8 +1,8 @@
 """Random numbers drawn on the device: the same bits as on the CPU, from the same seed.
 
-Kernels compute elements from a seed and the number of the first Philox block (``random.cuh``); the
-host only counts blocks. Where a generator is a Mersenne Twister, whose numbers depend on all those
-before them, the CPU draws and the numbers are copied.
+Kernels compute elements from a seed and the number of the first Philox block
+(``kernels/random.cuh``); the host only counts blocks. Where a generator is a Mersenne Twister,
+whose numbers depend on all those before them, the CPU draws and the numbers are copied.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def module(kind: str) -> source.Module:
     names, type_ = _KERNELS_OF[kind].split(), source.C_TYPES[kind]
     kernels = [f'extern "C" __global__ void d_{name}_{kind}(const fl_drawing c) '
                f"{{ fl_draw_{name}(c, {type_}()); }}" for name in names]
-    own = resources.files(__package__).joinpath("random.cuh").read_text()
+    own = source.file("kernels/random.cuh")
     return source.Module("\n".join([source.prelude(), *shared, own, *kernels]),
                          {f"d_{name}_{kind}": "fl_drawing" for name in names})
 

@@ -20,7 +20,6 @@ from flambeau.core.promotion import (
 )
 from flambeau.cuda import (
     _launch,
-    checked,
     draws,
     errors,
     memory,
@@ -33,6 +32,7 @@ from flambeau.cuda import (
     tiles,
 )
 from flambeau.cuda import kernels as programs
+from flambeau.cuda.arrays import checked
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",

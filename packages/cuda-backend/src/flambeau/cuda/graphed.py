@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau
 import flambeau.cuda.runtime as runtime
+from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 from flambeau.cuda.graphs import CUDAGraph, graph, graph_pool_handle
@@ -225,8 +226,8 @@ class Graphs:
         pairs = [(y, g) for y, g in zip(outputs, grads, strict=True) if g is not None]
         if not pairs or not self.surface:
             return []
-        found = flambeau.autograd.grad([y for y, _ in pairs], self.surface, [g for _, g in pairs],
-                                       allow_unused=self.unused)
+        found = rooms.enter("autograd").grad(
+            [y for y, _ in pairs], self.surface, [g for _, g in pairs], allow_unused=self.unused)
         return list(found)
 
     # ---- replay --------------------------------------------------------------------------------
@@ -283,9 +284,9 @@ class _Token:
 
 @cache
 def _replay() -> Any:
-    from flambeau.autograd.function import Function, once_differentiable
+    autograd: Any = rooms.enter("autograd")
 
-    class Replay(Function):
+    class Replay(autograd.Function):
         """A call by graphs, for autograd."""
 
         @staticmethod
@@ -299,7 +300,7 @@ def _replay() -> Any:
             return outputs
 
         @staticmethod
-        @once_differentiable
+        @autograd.function.once_differentiable
         def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
             return None, *ctx.graphs.backward(ctx.number, grads)
 

@@ -41,6 +41,11 @@ def capturing_on(device_type: int, index: int) -> CUDAGraph | None:
     return _capturing.get((device_type, index, _launch.stream(device_type, index)))
 
 
+def is_captured(device_type: int, index: int, stream: int) -> bool:
+    """Whether a stream, by its address, is captured."""
+    return (device_type, index, stream) in _capturing
+
+
 class _Numbers:
     """Random numbers of a graph: each replay draws those that come next.
 
@@ -206,3 +211,11 @@ class graph:
     def __exit__(self, *error: object) -> None:
         self.cuda_graph.capture_end()
         self.stream.__exit__()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "make_graphed_callables":
+        from flambeau.cuda.graphed import make_graphed_callables
+
+        return make_graphed_callables
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -9,7 +9,8 @@ from typing import Any
 import flambeau.cuda.runtime as runtime
 from flambeau.cuda.errors import OutOfMemoryError
 
-__all__ = ["MemPool", "caching_allocator_alloc", "caching_allocator_delete",
+__all__ = ["CUDAPluggableAllocator", "MemPool", "caching_allocator_alloc",
+           "caching_allocator_delete", "caching_allocator_disabled",
            "caching_allocator_enable", "change_current_allocator", "device_memory_used",
            "empty_cache", "get_allocator_backend", "get_per_process_memory_fraction",
            "host_memory_stats", "host_memory_stats_as_nested_dict", "max_memory_allocated",
@@ -319,6 +320,14 @@ class MemPool:
 
         self.id = graph_pool_handle()
 
+    def use_count(self) -> int:
+        """How many hold the pool: its user alone."""
+        return 1
+
+    def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
+        """Each block of the pool, as ``memory_snapshot`` has them."""
+        return memory_snapshot(self.id)
+
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
@@ -335,6 +344,26 @@ def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
         yield
     finally:
         _launch.set_pool(before)
+
+
+class CUDAPluggableAllocator:
+    """Not supported: memory comes from where CuPy's does."""
+
+    def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
+        raise NotImplementedError(
+            "CUDAPluggableAllocator(): memory comes from where CuPy's does; wrap the two functions "
+            "by cupy.cuda.CFunctionAllocator and call cupy.cuda.set_allocator() before the first "
+            "tensor, or let RMM (rmm.allocators.cupy) provide both")
+
+
+@contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """Give back what is kept for reuse before and after the body; inside it is kept as ever."""
+    empty_cache()
+    try:
+        yield
+    finally:
+        empty_cache()
 
 
 def change_current_allocator(allocator: Any) -> None:

@@ -91,7 +91,7 @@ def module(group: str) -> source.Module:
     argument = f"fl_call<{len(kinds) + len(region.outputs)}>"
     function = render_program(f"f_{group}", region.program, kinds, "f64")
     kernels = [_kernel(region, group, argument, near) for near in (True, False)]
-    text = "\n".join([source.prelude(), source.file("regions.cuh"), function, *kernels])
+    text = "\n".join([source.prelude(), source.file("kernels/regions.cuh"), function, *kernels])
     return source.Module(text, {f"{group}_near": argument, f"{group}_far": argument})
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import flambeau.cuda._launch as _launch
 import flambeau.cuda.runtime as runtime
+from flambeau.core import streams
 
 __all__ = ["Event", "ExternalStream", "Stream", "StreamContext", "current_stream",
            "default_stream", "get_stream_from_external", "set_stream", "stream"]
 
 
-class Stream:
+class Stream(streams.Stream):
     """A queue of work: what one is asked happens in order, and beside what others are asked.
 
     Used as a context, it is the current stream of its device, on which tensors are allocated and
@@ -57,6 +58,22 @@ class Stream:
     def stream_id(self) -> int:
         """A number of its own."""
         return self.cuda_stream
+
+    @property
+    def device_type(self) -> int:
+        """The number of its device's type."""
+        return int(self._backend.device_type)
+
+    @property
+    def native_handle(self) -> int:
+        """Its address, for other libraries."""
+        return self.cuda_stream
+
+    def is_capturing(self) -> bool:
+        """Whether what it is asked becomes part of a graph."""
+        from flambeau.cuda.graphs import is_captured
+
+        return is_captured(*self._at, self.cuda_stream)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -122,7 +139,7 @@ class ExternalStream(Stream):
         super().__init__(device, stream_ptr=stream_ptr, **options)
 
 
-class Event:
+class Event(streams.Event):
     """A place in a stream, for other streams and the host to wait for.
 
     Args:
@@ -146,6 +163,11 @@ class Event:
     def device(self) -> Any:
         """Where it was recorded; None before that."""
         return None if self._stream is None else self._stream.device
+
+    @property
+    def event_id(self) -> int:
+        """Its address, for other libraries; 0 before it is recorded."""
+        return self.cuda_event
 
     def _make(self, stream: Stream) -> None:
         self._backend, self._index = stream._backend, stream.device_index

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.cuda import _launch, errors, pinned, source
-from flambeau.cuda.compositions import is_composition, run_composition
+from flambeau.cuda.arrays.compositions import is_composition, run_composition
 from flambeau.cuda.generated import GeneratedBackend
 from flambeau.cuda.simulation.building import build, default_folder
 from flambeau.cuda.simulation.memory import HOST_FUNCTION, DeviceMemory

@@ -13,7 +13,7 @@ import numpy as np
 
 import flambeau
 from flambeau.core import _core
-from flambeau.cuda.lapack import Lapack
+from flambeau.cuda.arrays.lapack import Lapack
 from flambeau.testing.arrays import from_bfloat16, to_bfloat16
 
 BLAS_HANDLE, SOLVER_HANDLE = 0xB1A5, 0x501E

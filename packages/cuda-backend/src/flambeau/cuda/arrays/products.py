@@ -13,7 +13,7 @@ import numpy as np
 
 from flambeau.core import _core
 from flambeau.core.promotion import dtype_name
-from flambeau.cuda.lapack import PLAIN, TRANSPOSED, lapack_of
+from flambeau.cuda.arrays.lapack import PLAIN, TRANSPOSED, lapack_of
 
 COMPUTE_32F, COMPUTE_32F_TF32, COMPUTE_64F = 68, 77, 70     # cublasComputeType_t
 DEFAULT_ALGORITHM = -1

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.core import _core
-from flambeau.cuda.compositions import kernel_of
-from flambeau.cuda.lapack import lapack_of
+from flambeau.cuda.arrays.compositions import kernel_of
+from flambeau.cuda.arrays.lapack import lapack_of
 
 Array = Any
 

@@ -5,7 +5,7 @@ last dimension named is the one that is halved.
 """
 from __future__ import annotations
 
-from flambeau.cuda.compositions import kernel_of
+from flambeau.cuda.arrays.compositions import kernel_of
 
 
 def _named(dim) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ def run_composition(xp, load, store, op, args, outs):
     if not is_composition(op):
         return NotImplemented
     if op.key == "matmul":
-        from flambeau.cuda.products import multiply
+        from flambeau.cuda.arrays.products import multiply
 
         if multiply(xp, args[0], args[1], outs[0]):
             return None
@@ -53,7 +53,7 @@ def run_composition(xp, load, store, op, args, outs):
 
 def add_kernels() -> None:
     """Import the modules whose kernels are not here."""
-    from flambeau.cuda import (  # noqa: F401
+    from flambeau.cuda.arrays import (  # noqa: F401
         compositions_by_index,
         decompositions,
         fourier,

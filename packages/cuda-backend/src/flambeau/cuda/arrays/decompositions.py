@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from flambeau.core import _core
-from flambeau.cuda.compositions import kernel_of
-from flambeau.cuda.lapack import lapack_of
-from flambeau.cuda.linear_algebra import adjoint, element, first_failure
+from flambeau.cuda.arrays.compositions import kernel_of
+from flambeau.cuda.arrays.lapack import lapack_of
+from flambeau.cuda.arrays.linear_algebra import adjoint, element, first_failure
 
 Array = Any
 

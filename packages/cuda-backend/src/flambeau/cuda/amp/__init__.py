@@ -25,3 +25,10 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
 def custom_bwd(bwd: Any) -> Any:
     """``flambeau.amp.custom_bwd`` for CUDA; that needs flambeau-autograd."""
     return flambeau.amp.custom_bwd(bwd, device_type="cuda")
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether there is no GPU for mixed precision."""
+    from flambeau.cuda import is_available
+
+    return not is_available()

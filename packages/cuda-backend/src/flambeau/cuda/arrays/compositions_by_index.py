@@ -1,7 +1,7 @@
 """Rows that join, pick, order and write by index, and losses: array calls of CuPy or NumPy."""
 from __future__ import annotations
 
-from flambeau.cuda.compositions import kernel_of
+from flambeau.cuda.arrays.compositions import kernel_of
 
 # ---- joining, picking, ordering --------------------------------------------------------------
 
