@@ -213,15 +213,43 @@ def test_recursion_and_threads():
     assert found == [1024.0] * 4
 
 
+def _branch_on_a_variable(x):
+    n = x[0].item()
+    y = x * 2
+    return y if n > 0 and n < 5 else x
+
+
+def _loop(x):
+    while float(x.sum()) > 0:
+        x = x - 1
+    return x
+
+
+def _numbers_that_decide_nothing(x):
+    n = x[0].item()
+    y = x * n
+    n = len(x.shape)
+    return y if n > 0 else x
+
+
 @pytest.mark.parametrize(("read", "what"), [
     (lambda x: x if x.sum() > 0 else -x, r"bool\(\)"), (lambda x: not x.sum(), r"bool\(\)"),
-    (lambda x: flambeau.equal(x, x), r"bool\(\)"), (lambda x: max(x[:1], x[:1]), r"bool\(\)"),
+    (lambda x: flambeau.equal(x, x), r"bool\(\)"),
+    (lambda x: max([x[:1], x[:1]], key=lambda v: -v), r"bool\(\)"),
+    (lambda x: sorted([x[:1], x[:1]]), r"bool\(\)"),
+    (lambda x: x + 1 if 1.0 in x else x, r"bool\(\)"),
+    (lambda x: x if x[0] in [1.0, 2.0] else -x, r"bool\(\)"),
+    (lambda x: x if x.sum().item() > 0 else -x, r"item\(\)"),
+    (lambda x: x if 5 * int(x[0]) - 1 < len(x.shape) * 10 else -x, r"int\(\)"),
+    (lambda x: x if float(x[0]) else -x, r"float\(\)"),
+    (lambda x: not x[0].item() or x, r"item\(\)"),
+    (_branch_on_a_variable, r"item\(\)"), (_loop, r"float\(\)"),
     (lambda x: x[:1].is_nonzero(), r"bool\(\)"), (lambda x: complex(x[0]), r"complex\(\)"),
     (lambda x: print(x), r"repr\(\)"), (lambda x: str(x), r"repr\(\)"),
     (lambda x: flambeau.allclose(x, x), r"bool\(\)")])
 def test_whole_graphs_end_nowhere(read, what):
     """Whether or not a tensor is large enough to wait."""
-    line = read.__code__.co_firstlineno
+    line = read.__code__.co_firstlineno + (read.__name__ != "<lambda>")
     for size in (1, 100_000):
         x = flambeau.ones(size)
         jit.compile(read)(x[:1])
@@ -237,7 +265,13 @@ def test_whole_graphs_end_nowhere(read, what):
     lambda x: x.unique(), lambda x: x.repeat_interleave(x.long().abs()),
     lambda x: f"{x.sum():.2f}", lambda x: x.split(x[1:].long().tolist()),
     lambda x: flambeau.arange(x[1]), lambda x: flambeau.zeros(x.long()[1]),
-    lambda x: flambeau.bincount(x.long().abs())])
+    lambda x: flambeau.bincount(x.long().abs()), lambda x: (x + 1, 2.0 in x),
+    lambda x: (x, 5 not in x), lambda x: max(x) + 1, lambda x: min(x) + 1,
+    lambda x: max(x[0], x[1] * 2, x[2]), lambda x: max(list(x)) if len(x) > 2 else x,
+    lambda x: min(x.abs()[0], x[len(x) - 1], flambeau.add(x[1], x[2])),
+    lambda x: min(x.sum().item(), 3.0), lambda x: [x, len(str(x[0].item()))][x.dim() - 1],
+    lambda x: (x.sum().item() > 0, x + 1), lambda x: x.add(1, alpha=x[1].item()),
+    lambda x: [x * n for n in range(int(x[1]))], _numbers_that_decide_nothing])
 def test_whole_graphs_compute_with_numbers(compute):
     """And have shapes that depend on values, as graphs of torch.compile have."""
     x = flambeau.tensor([-3.0, 2.0, 1.0])

@@ -316,17 +316,39 @@ _COMPUTED_WITH = frozenset({"item()", "int()", "float()", "index", "tolist()", "
                             "memoryview()", "format", "tensor()", "data_ptr()"})
 
 
+#: Of these, the ones that Python may decide by.
+_NUMBERS = frozenset({"item()", "int()", "float()"})
+
+
+def _is_part_of_graph(what: str) -> bool:
+    """Whether a graph of PyTorch's compiler would go on where values are read."""
+    if what not in _COMPUTED_WITH and what != "bool()":
+        return False
+    from flambeau.jit import branches
+    from flambeau.jit.locations import caller_frame, is_ours
+
+    reader, user = sys._getframe(2), caller_frame()
+    if what in _NUMBERS:
+        return is_ours(reader.f_code.co_filename) or not branches.decides_branch(reader)
+    if what != "bool()":
+        return True
+    if branches.is_membership(user):
+        return not branches.decides_branch(user)
+    return branches.is_extremum(user)
+
+
 def _refuse(tensor: Any, what: str) -> None:
     prints = sys._getframe(1).f_globals.get("__name__") == "flambeau.core.printing"
-    if what in _COMPUTED_WITH and not prints:
+    if not prints and _is_part_of_graph(what):
         return
     from flambeau.jit.locations import caller
 
     raise GraphBreakError(
         f"compile(fullgraph=True): at {caller()} {'repr()' if prints else what} takes values of a "
-        f"tensor of shape {list(tensor.shape)} to Python, which ends the graph. Compute with "
-        "tensors instead (flambeau.where for a condition), read behind the call, or leave out "
-        "fullgraph")
+        f"tensor of shape {list(tensor.shape)} to Python, "
+        f"{'where they decide a branch, ' if what in _NUMBERS else ''}which ends the graph. "
+        "Compute with tensors instead (flambeau.where for a condition), read behind the call, or "
+        "leave out fullgraph")
 
 
 class Eager(_Wrapper, EagerCall):

@@ -16,10 +16,16 @@ _ROOMS = tuple(os.path.abspath(path) + os.sep for path in flambeau.__path__)
 
 def caller() -> str:
     """``file:line`` of the innermost frame that is not in this library."""
+    frame = caller_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def caller_frame() -> FrameType:
+    """The innermost frame that is not in this library."""
     frame: FrameType = sys._getframe(1)
     while is_ours(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame
 
 
 @cache
