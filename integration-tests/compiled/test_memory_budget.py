@@ -110,3 +110,52 @@ def test_a_graph_may_not_break_under_a_budget():
                                 options={"activation_memory_budget": 0.5})
     with pytest.raises(flambeau.jit.GraphBreakError):
         compiled(flambeau.ones(3))
+
+
+def _shared_between_the_passes(write):
+    """Gradients of a chain whose parameter moves to shared memory before they are computed."""
+    def step(w, x):
+        made = (x * w).tanh().exp().sum()
+        w.share_memory_()
+        if write:
+            with flambeau.no_grad():
+                w.add_(1)
+        assert w.is_shared()
+        made.backward()
+        return w.grad.clone(), w.detach().clone()
+    return step
+
+
+def _operands():
+    values = np.random.default_rng(0).standard_normal((2, 300, 60)).astype("float32")
+    values[0, ::7] = np.nan
+    return flambeau.tensor(values[0], requires_grad=True), flambeau.tensor(values[1])
+
+
+@pytest.mark.parametrize("write", [False, True])
+@pytest.mark.parametrize("budget", [0.0, 0.5, 1.0])
+def test_memory_moves_to_where_processes_share_it(budget, write):
+    """What is computed again reads the memory of before, which writes do not reach."""
+    step = _shared_between_the_passes(write)
+    wanted = step(*_operands())
+    compiled = flambeau.compile(step, options={"activation_memory_budget": budget})
+    for _ in range(2):
+        found = compiled(*_operands())
+        assert all(one.numpy().tobytes() == other.numpy().tobytes()
+                   for one, other in zip(found, wanted, strict=True))
+
+
+def test_memory_with_views_does_not_move():
+    @flambeau.compile(options={"activation_memory_budget": 0.0})
+    def step(w, x):
+        made = (x * w).tanh().exp().sum()
+        row = w.detach()[0]
+        with pytest.raises(RuntimeError, match="a view of this tensor"):
+            w.share_memory_()
+        made.backward()
+        del row, made
+        w.grad = None
+        w.share_memory_()       # nothing is held after the backward pass
+        return w.is_shared()
+
+    assert step(*_operands())

@@ -33,6 +33,16 @@ cdef class Budget:
         return fits
 
 
+#: How many aliases the recipes hold, by the address of their storage.
+cdef unordered_map[size_t, int] _aliases
+
+
+def count_aliases(t):
+    """How many aliases of a tensor the recipes hold; they keep its memory where it is moved."""
+    cdef size_t storage = <size_t>pointer(t).storage
+    return _aliases[storage] if _aliases.count(storage) else 0
+
+
 @cython.final
 cdef class Recipe:
     """How to compute the first result of a call once more."""
@@ -48,6 +58,14 @@ cdef class Recipe:
     cdef int depth, choice
     cdef int readers                    # slots and recipes that want the result
     cdef object made                    # the result, as long as others of a pass want it
+    cdef vector[size_t] aliased         # the storages whose aliases are held
+
+    def __dealloc__(self):
+        cdef size_t storage
+        for storage in self.aliased:
+            _aliases[storage] -= 1
+            if _aliases[storage] == 0:
+                _aliases.erase(storage)
 
     cdef object result(self, Node node):
         """The tensor, without history."""
@@ -210,6 +228,9 @@ cdef bint hold_tensor(Recipe recipe, int i, fl_tensor *t) except -1:
         if size_of(t) * SMALL_PART > recipe.size:
             return False
         held = clone(held)
+    else:
+        recipe.aliased.push_back(<size_t>t.storage)
+        _aliases[<size_t>t.storage] += 1
     recipe.held[i] = held
     recipe.values[i].t = pointer(recipe.held[i])
     recipe.versions[i] = version_at_saving(recipe.values[i].t)
@@ -295,6 +316,9 @@ cdef class recompute_within:
     cdef int64_t least
 
     def __init__(self, double part, int64_t least=1 << 14):
+        from flambeau.core import shared_memory
+
+        shared_memory.count_aliases_that_stay = count_aliases
         self.part, self.least = part, least
 
     def __enter__(self):
