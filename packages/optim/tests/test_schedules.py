@@ -3,6 +3,7 @@
 import bisect
 import itertools
 import math
+import re
 
 import pytest
 from rates import optimizer
@@ -335,7 +336,7 @@ def test_rates_may_be_tensors(make, form):
 def test_an_epoch_may_be_given():
     schedule = lr_scheduler.StepLR(optimizer(1.0), 3, 0.5)
     schedule.optimizer.step()
-    with pytest.warns(UserWarning, match="deprecated"):
+    with pytest.warns(UserWarning, match=re.escape(lr_scheduler.EPOCH_DEPRECATION_WARNING)):
         schedule.step(7)
     assert schedule.get_last_lr() == [0.25]
 

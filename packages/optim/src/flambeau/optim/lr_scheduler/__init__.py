@@ -1,5 +1,6 @@
 """Learning-rate schedules: call ``step()`` once after every epoch."""
 
+from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import LRScheduler
 from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .cycles import CyclicLR, OneCycleLR

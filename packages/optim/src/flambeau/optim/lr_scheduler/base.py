@@ -12,6 +12,9 @@ from flambeau.core._core import about_to_change
 
 from ..optimizer import Optimizer
 
+#: By this name programs filter the warning.
+EPOCH_DEPRECATION_WARNING = "step(epoch) is deprecated: step() goes from one epoch to the next"
+
 
 def within_step(get_lr: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
     """Decorate a ``get_lr`` that goes on from the rates in force, and so means a step alone."""
@@ -93,9 +96,7 @@ class LRScheduler:
                 stacklevel=2,
             )
         if epoch is not None:
-            warnings.warn(
-                "step(epoch) is deprecated: step() goes from one epoch to the next", stacklevel=2
-            )
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._step_count += 1
         self._update_lr(epoch)
 
