@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import names
+from . import names, stand_ins
 from .stubs import Clock, absent
 
 LIBRARY = "flambeau"
@@ -43,6 +43,8 @@ class AliasModule(types.ModuleType):
             return importlib.import_module(full)
         if found is not NOTHING:
             return found
+        if full.startswith("torch._foreach_") and not names.is_missing(full):
+            return getattr(stand_ins.lists(), name)
         return self.__dir__() if name == "__all__" else absent(full)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import traceback
 from typing import Any
 
@@ -156,3 +157,15 @@ def storage_types() -> dict[Any, str]:
              "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
              "bfloat16": "BFloat16", "cdouble": "ComplexDouble", "cfloat": "ComplexFloat"}
     return {getattr(flambeau, dtype): f"{name}Storage" for dtype, name in names.items()}
+
+
+@functools.cache
+def lists() -> Any:
+    """What programs get for `torch._foreach_...`, without the alias that importing it installs."""
+    flambeau = importlib.import_module("flambeau")
+    file = f"{flambeau.__path__[0]}/as_torch/stands/lists.py"
+    spec = importlib.util.spec_from_file_location("foreach", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

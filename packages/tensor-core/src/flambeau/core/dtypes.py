@@ -20,7 +20,19 @@ _FLOATS = {   # bits of the mantissa after the point, least and greatest exponen
 _EPS = {"float8_e5m2fnuz": 0.125}    # as PyTorch gives it
 
 
-class finfo:
+class _Limits:
+    """Limits are equal where the dtype is one: `finfo()` is `finfo(float32)`, say."""
+
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype))
+
+
+class finfo(_Limits):
     """Limits of a floating dtype.
 
     Args:
@@ -39,7 +51,6 @@ class finfo:
     tiny: float
     smallest_normal: float
     resolution: float
-    dtype: str
 
     def __init__(self, type: _core.dtype | None = None) -> None:
         type = type or _core.get_default_dtype()
@@ -61,7 +72,7 @@ class finfo:
                 f"dtype={self.dtype})")
 
 
-class iinfo:
+class iinfo(_Limits):
     """Limits of an integer dtype.
 
     Args:
@@ -76,7 +87,6 @@ class iinfo:
     bits: int
     max: int
     min: int
-    dtype: str
 
     def __init__(self, type: _core.dtype) -> None:
         if type.is_floating_point or type.is_complex or type.name == "bool":
