@@ -81,14 +81,18 @@ def dropout_(input, p, train):
     return _op["dropout"](input, p, train, True)
 
 
+#: By the number of dimensions, the first two of which count samples and channels.
+_BY_CHANNELS = {2: "dropout", 3: "dropout1d", 5: "dropout3d"}
+
+
 def feature_dropout(input, p, train):
     """Zeroes whole channels with probability p and rescales the rest."""
-    return _op["dropout2d"](input, p, train, False)
+    return _op[_BY_CHANNELS.get(input.ndim, "dropout2d")](input, p, train, False)
 
 
 def feature_dropout_(input, p, train):
     """``feature_dropout``, written to the input."""
-    return _op["dropout2d"](input, p, train, True)
+    return _op[_BY_CHANNELS.get(input.ndim, "dropout2d")](input, p, train, True)
 
 
 # ---- losses ------------------------------------------------------------------------------------
