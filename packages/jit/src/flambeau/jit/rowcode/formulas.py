@@ -14,6 +14,7 @@ from functools import cache
 from flambeau.core.formula import Program, lower, param
 from flambeau.core.formula.literal import encode
 from flambeau.core.formula.prelude.exponential import exp_falling
+from flambeau.jit.convert import narrow
 from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import Flattener, lower_opdef
 from flambeau.jit.rowcode.orders import PIECE_ELEMENTS
@@ -167,6 +168,7 @@ def nll_loss_grad(make: Maker, given: Mapping[str, int], target: int, reduction:
 def _sum_of_one(make: Maker, x: int) -> int | None:
     """The sum of a row that ``nll_loss_grad`` made: of zeros, and of one value at most."""
     instrs = make.out.out.instrs
+    x, half = _unrounded(make, x)
     if instrs[x].op != "select":
         return None
     test, value, _ = instrs[x].args
@@ -174,7 +176,20 @@ def _sum_of_one(make: Maker, x: int) -> int | None:
         return None
     zero = make.const(0.0)
     counts = make("ge", instrs[test].args[1], zero, kind="b")
+    if half:
+        value = narrow(make.out.emit, (value,), half)[0]
     return make("add", make("select", counts, value, zero, kind=make.kind), zero)
+
+
+def _unrounded(make: Maker, x: int) -> tuple[int, str]:
+    """A value before it was rounded to half precision, and which of them; see ``narrow``."""
+    instrs = make.out.out.instrs
+    if instrs[x].op == "half":
+        return instrs[x].args[0], "float16"
+    test = instrs[instrs[x].args[0]] if instrs[x].op == "select" else instrs[x]
+    if test.op == "ne" and test.args[0] == test.args[1]:
+        return test.args[0], "bfloat16"
+    return x, ""
 
 
 def variance(make: Maker, x: int, correction: int) -> list[int]:
