@@ -358,3 +358,26 @@ def test_group_norm_of_no_samples(simulated):
 def test_numbers_are_searched_for(simulated):
     edges = fl.tensor([1.0, 2.0, 3.0], device=simulated.name)
     assert fl.bucketize(2.5, edges).item() == fl.searchsorted(edges, 2.5).item() == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint64", "uint8"])
+@pytest.mark.parametrize("k", [1, 5, 1000, 1100, 2400])
+def test_first_entries_of_long_rows(simulated, dtype, k):
+    """Found without an order of all, ties by their index, in every order of threads."""
+    x = _repeated(3, 5000, high=2000, dtype="float64").abs().to(getattr(fl, dtype))
+    few = _repeated(2, 5000, high=2).abs().to(x.dtype)          # hardly anything but ties
+    for values in (x, few, x.t().contiguous().t()):
+        if x.is_floating_point():
+            values = values.clone()
+            values[:, ::1000] = float("nan")
+            values[:, 7] = -float("inf")
+        for down in (True, False):
+            want = values.sort(1, descending=down, stable=True)
+            for order in ("forward", "reversed", "shuffled"):
+                simulated.set_order(order)
+                got = values.to("cudasim").topk(k, 1, down)
+                np.testing.assert_array_equal(got.indices.cpu().numpy(),
+                                              want.indices[:, :k].numpy())
+                np.testing.assert_array_equal(got.values.cpu().double().numpy(),
+                                              want.values[:, :k].double().numpy())
+    simulated.set_order("forward")

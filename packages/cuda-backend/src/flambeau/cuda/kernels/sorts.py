@@ -1,6 +1,8 @@
 """What is made of an order, and sums by index in the order of their sources: order.cuh."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flambeau.cuda.kernels.program import (
     COMPLEX,
     FLOATS,
@@ -39,6 +41,11 @@ def _sort(key: str, name: str, load: str, call: str, finish: Step, span: str = "
 _ROWS = "fl_load_rows<{D}, %d>(c)"
 _sort("sort", "sort", _ROWS % 2, "fl_take_order<{D}>(c)", Step("sort_finish", view=1))
 _sort("topk", "topk", _ROWS % 3, "fl_take_order<{D}>(c)", Step("topk_finish", view=1), at=2)
+#: Of long rows only the first entries are ordered.
+GROUPS["topk"] = Group((*_FILE, "select.cuh"), GROUPS["topk"].kernels
+                       | {"topk_select": "fl_select_rows<{D}, 3>(c)"}, 3)
+PROGRAMS["topk"] = replace(PROGRAMS["topk"], steps=(Step("topk_load", "topk_select"),
+                                                    *PROGRAMS["topk"].steps[1:]))
 for _key, _how, _at in (("kthvalue", 0, 2), ("median.dim", 1, 1), ("nanmedian.dim", 2, 1)):
     _name = _key.replace(".", "_")
     _sort(_key, _name, _ROWS % -1, f"fl_take_rank<{{D}}, {_how}, true>(c)",

@@ -59,10 +59,12 @@ int fl_run_reduction(Running &r) {
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */
-/* Steps: keys, tiles sorted by a block, pairs of runs merged; then what is made of the order. */
+/* Steps: keys, of all or (`many`) of the first entries of rows, tiles sorted by a block, pairs of
+ * runs merged; then what is made of the order. */
 enum { FL_LOAD, FL_TILES, FL_MERGE, FL_FINISH };
 
 #define FL_TILE 1024
+#define FL_SORTED_ROW 2048          /* shorter rows are put in order altogether */
 #define FL_KEY_BYTES 16
 
 static int64_t tile_for(int64_t length) {
@@ -78,15 +80,21 @@ int fl_run_sorting(Running &r) {
         p.length = p.views[r.program.steps[FL_LOAD].view].numel;
         p.rows = 1;
     }
-    int64_t total = p.rows * p.length, tile = tile_for(p.length);
-    size_t bytes = (size_t)total * FL_KEY_BYTES;
+    const Step &load = r.program.steps[FL_LOAD];
+    const int64_t wanted = load.many ? p.views[1].numel / p.rows : p.length;
+    const bool selects = p.length > FL_SORTED_ROW && 2 * wanted <= p.length;
+    const int64_t length = selects ? wanted : p.length, total = p.rows * length,
+                  tile = tile_for(length), tiles = p.rows * ((length + tile - 1) / tile);
+    const size_t bytes = (size_t)total * FL_KEY_BYTES;
     p.parts = tile;
+    p.width = length;
+    if (fl_take_scratch(r, 0, bytes) < 0 || (tile < length && fl_take_scratch(r, 1, bytes) < 0)
+        || (selects ? fl_launch_items(r, load.many, p.rows, FL_THREADS, p.rows)
+                    : fl_launch_items(r, load.few, blocks_of(total), FL_THREADS, total)))
+        return -1;
+    p.length = length;          /* of what is put in order */
     p.width = tile;
-    if (fl_take_scratch(r, 0, bytes) < 0 || (tile < p.length && fl_take_scratch(r, 1, bytes) < 0)
-        || fl_launch_items(r, r.program.steps[FL_LOAD].few, blocks_of(total), FL_THREADS, total)
-        || fl_launch_items(r, r.program.steps[FL_TILES].few,
-                           p.rows * ((p.length + tile - 1) / tile), (uint32_t)tile / 2,
-                           p.rows * ((p.length + tile - 1) / tile)))
+    if (fl_launch_items(r, r.program.steps[FL_TILES].few, tiles, (uint32_t)tile / 2, tiles))
         return -1;
     for (; p.width < p.length; p.width *= 2) {
         if (fl_launch_items(r, r.program.steps[FL_MERGE].few, blocks_of(total), FL_THREADS, total))
