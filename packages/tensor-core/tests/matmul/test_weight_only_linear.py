@@ -1,4 +1,5 @@
-"""Layers with weights in few bits: the same bits everywhere, and near the product in float64."""
+"""Layers with weights in few bits: near the product in float64, of a few rows the same bits
+everywhere."""
 
 import itertools
 import os
@@ -12,7 +13,8 @@ import flambeau
 from flambeau.core import ops
 
 SIZES = [(1, 5, 3, 0), (3, 64, 4, 32), (7, 130, 9, 64), (64, 384, 100, 128), (1, 1000, 101, 32),
-         (5, 63, 2, 0), (2, 1, 1, 0), (4, 32, 4, 32), (6, 33, 5, 32), (0, 40, 3, 0)]
+         (5, 63, 2, 0), (2, 1, 1, 0), (4, 32, 4, 32), (6, 33, 5, 32), (0, 40, 3, 0),
+         (20, 4100, 70, 32), (16, 1, 5, 0), (17, 45, 66, 32)]
 KINDS = ["int8", "int4", "float16", "bfloat16"]
 
 

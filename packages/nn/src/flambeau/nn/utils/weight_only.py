@@ -206,10 +206,11 @@ class _WeightOnly(Module):
 class WeightOnlyLinear(_WeightOnly):
     r"""``Linear`` with weights in few bits, which become float32 as they are multiplied.
 
-    Inputs are not rounded. It is for memory: a row of the input takes about as long as in float32
-    where weights come from memory, and longer where they lie in the caches, as many rows do.
-    Results have the same bits on every processor, with any number of threads, and for a row
-    alone or among others. Gradients pass to the input, to the bias, and to the scales.
+    Inputs are not rounded. A row of the input takes less time than in float32 where weights come
+    from memory, and about as long where they lie in the caches, as many rows do. Results of fewer
+    than 16 rows have the same bits on every processor, with any number of threads, and for a row
+    alone or among others; those of more are products of floats. Gradients pass to the input, to
+    the bias, and to the scales.
 
     Shapes: input ``(*, in_features)`` of float32, float16 or bfloat16, output
     ``(*, out_features)``.
@@ -275,8 +276,8 @@ def quantize_weights(
 ) -> Module:
     """A copy of a trained network whose linear layers and tables have weights in few bits.
 
-    Inputs are not rounded, as they are by :func:`quantize_dynamic`: less is lost, and it is not
-    faster than float32. Which layers change, and which weights stay shared, is as there.
+    Inputs are not rounded, as they are by :func:`quantize_dynamic`: less is lost, and less is
+    gained in time. Which layers change, and which weights stay shared, is as there.
 
     Args:
         module: The network, which stays as it is.

@@ -1,12 +1,16 @@
 /* A linear layer whose weights are int8, int4, float16 or bfloat16, and whose inputs are not
- * rounded: weights become floats in registers, row by row or group by group of columns. */
+ * rounded. For a few rows, weights become floats in registers, group by group of columns, and
+ * results have the same bits everywhere; for many, panels of them do in memory. */
 #include "matmul/kernels/weight_only.h"
 #include "common/args.h"
+#include "runtime/blas.h"
 
 namespace {
 
 const fl_weight_only_kernels *const kernels = FL_PICK(fl_weight_only_kernels);
 const int64_t BLOCK = 32;
+const int64_t LEAST_PANEL_ROWS = 16;        /* rows of x from which floats are multiplied */
+const int64_t PANEL_FLOATS = 1 << 18;       /* of a weight that are spread at a time */
 
 int64_t padded(int64_t k) { return (k + BLOCK - 1) / BLOCK * BLOCK; }
 
@@ -126,6 +130,37 @@ void multiply(const fl_weight_only_product &p) {
     });
 }
 
+/* The weight as floats, a panel of rows at a time, and products of floats with it. */
+int multiply_panels(const fl_weight_only_product &p) {
+    const int64_t fit = PANEL_FLOATS / p.padded / 4 * 4;
+    const int64_t rows = fit < 64 ? 64 : fit < p.n ? fit : p.n;
+    Scratch room((size_t)(rows * p.padded) * sizeof(float));
+    if (!room.ok())
+        return -1;
+    fl_gemm_args g = {};
+    g.dtype = FL_F32;
+    g.trans_b = FL_TRANS;
+    g.m = p.m;
+    g.k = p.k;
+    g.alpha = 1;
+    g.a = p.x;
+    g.b = room.as<float>();
+    g.lda = g.ldb = p.padded;
+    g.ldc = p.n;
+    g.batch = 1;
+    for (int64_t first = 0; first < p.n; first += rows) {
+        g.n = p.n - first < rows ? p.n - first : rows;
+        fl_parallel(g.n, FL_GRAIN / p.padded + 1, [&](int64_t begin, int64_t end) {
+            kernels->rows(&p, first + begin, first + end, room.as<float>() + begin * p.padded);
+        });
+        g.bias = p.bias ? p.bias + first : nullptr;
+        g.c = p.c + first;
+        if (fl_gemm_run(&g) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -179,7 +214,12 @@ int fl_run_weight_only_linear(const fl_op *, const fl_value *in, int, fl_tensor 
     p.offsets_kind = narrow(offsets);
     p.bias = (const float *)bias.data();
     p.c = out.as<float>();
-    multiply(p);
+    if (p.m >= LEAST_PANEL_ROWS && p.k) {
+        if (multiply_panels(p) < 0)
+            return -1;
+    } else {
+        multiply(p);
+    }
     out.commit();
     return 0;
 }

@@ -46,19 +46,17 @@ struct Factors {
         fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
     }
 
-    FL_TIGHT Group of(const Product *p, int64_t g) const {
-        const bool is_centred = p->kind == FL_NARROW_I4 && !p->offsets;
-        return {scales[g], offsets[g], is_centred ? 8.0f : 0.0f};
-    }
+    FL_TIGHT Group of(int64_t g) const { return {scales[g], offsets[g], 0}; }
 
     static FL_TIGHT void fill(float *to, const char *from, fl_narrow kind, int64_t at, int count,
                               float other) {
         if (!from)
             for (int i = 0; i < count; i++)
                 to[i] = other;
-        else if (kind == FL_NARROW_F16)
-            for (int i = 0; i < count; i++)
-                to[i] = widened(((const fl_f16 *)from)[at + i]);
+        else if (kind == FL_NARROW_F16 && count == FACTORS)
+            for (int i = 0; i < FACTORS; i += 8)
+                _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                    (const __m128i *)((const fl_f16 *)from + at + i))));
         else
             for (int i = 0; i < count; i++)
                 to[i] = number(from, kind, at + i);
@@ -82,7 +80,7 @@ void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t 
         if (q == end) {
             if (g % FACTORS == 0)
                 factors.read(p, j, g);
-            group = factors.of(p, g % FACTORS);
+            group = factors.of(g % FACTORS);
             end = ++g < p->groups ? end + p->group : p->padded;
         }
         alignas(64) char room[F::bytes];
@@ -107,8 +105,62 @@ void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t 
     }
 }
 
+/* Sums of one row of x with four columns side by side: none waits for the one before it. */
+struct Four {
+    Sums a, b, c, d;
+
+    template <class F>
+    FL_TIGHT void add(const char *w, int64_t next, const Factors *factors, int64_t g,
+                      const float *x) {
+        const Group ga = factors[0].of(g), gb = factors[1].of(g), gc = factors[2].of(g);
+        const Group gd = factors[3].of(g);
+#pragma GCC unroll 4
+        for (int e = 0; e < 4; e++) {
+            a.add(F::eight(w, ga, e), x, e);
+            b.add(F::eight(w + next, gb, e), x, e);
+        }
+#pragma GCC unroll 4
+        for (int e = 0; e < 4; e++) {
+            c.add(F::eight(w + 2 * next, gc, e), x, e);
+            d.add(F::eight(w + 3 * next, gd, e), x, e);
+        }
+    }
+};
+
+template <class F>
+void lone_row(const Product *p, int64_t i, int64_t j, const char *weight, int64_t row_bytes) {
+    const Sums none = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    Four sums = {none, none, none, none};
+    Factors factors[4];
+    const float *x = p->x + i * p->padded;
+    const int64_t last = p->padded / BLOCK, step = p->group / BLOCK, stored = row_bytes / F::bytes;
+    for (int64_t g = 0, q = 0; g < p->groups; g++) {
+        if (g % FACTORS == 0)
+            for (int c = 0; c < 4; c++)
+                factors[c].read(p, j + c, g);
+        const int64_t end = g + 1 < p->groups ? q + step : last;
+        for (; q < end && q < stored; q++)
+            sums.add<F>(weight + q * F::bytes, row_bytes, factors, g % FACTORS, x + q * BLOCK);
+    }
+    if (stored < last) {                /* the end of a row, with zeros past it */
+        alignas(64) char room[4 * F::bytes];
+        for (int c = 0; c < 4; c++) {
+            memset(room + c * F::bytes, 0, F::bytes);
+            memcpy(room + c * F::bytes, weight + c * row_bytes + stored * F::bytes,
+                   (size_t)(row_bytes - stored * F::bytes));
+        }
+        sums.add<F>(room, F::bytes, factors, (p->groups - 1) % FACTORS, x + stored * BLOCK);
+    }
+    finish(p, i, j, sums.a);
+    finish(p, i, j + 1, sums.b);
+    finish(p, i, j + 2, sums.c);
+    finish(p, i, j + 3, sums.d);
+}
+
 template <class F, int R>
 void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, int64_t row_bytes) {
+    if (R == 1 && cols == 4)
+        return lone_row<F>(p, i, j, weight, row_bytes);
     for (int e = 0; e < cols; e++)
         column<F, R>(p, i, j + e, weight + e * row_bytes, row_bytes);
 }
@@ -240,13 +292,25 @@ void columns_of(const Product *p, int64_t begin, int64_t end, float *room) {
     }
 }
 
+/* Calls `run` with the form of the weight. */
+template <class Run>
+void by_kind(const Product *p, Run run) {
+    const bool shifted = p->offsets != nullptr;
+    if (p->kind == FL_NARROW_I8)
+        return shifted ? run(Int8<true>()) : run(Int8<false>());
+    if (p->kind == FL_NARROW_I4)
+        return shifted ? run(Int4<true>()) : run(Int4<false>());
+    return p->kind == FL_NARROW_F16 ? run(Half<fl_f16>()) : run(Half<fl_bf16>());
+}
+
 void columns(const Product *p, int64_t begin, int64_t end, float *room) {
-    (p->kind == FL_NARROW_I8    ? columns_of<Int8>
-     : p->kind == FL_NARROW_I4  ? columns_of<Int4>
-     : p->kind == FL_NARROW_F16 ? columns_of<Half<fl_f16>>
-                                : columns_of<Half<fl_bf16>>)(p, begin, end, room);
+    by_kind(p, [&](auto form) { columns_of<decltype(form)>(p, begin, end, room); });
+}
+
+void rows(const Product *p, int64_t begin, int64_t end, float *to) {
+    by_kind(p, [&](auto form) { spread<decltype(form)>(p, begin, (int)(end - begin), to); });
 }
 
 }  // namespace
 
-extern const fl_weight_only_kernels FL_LEVEL(fl_weight_only_kernels) = {columns};
+extern const fl_weight_only_kernels FL_LEVEL(fl_weight_only_kernels) = {columns, rows};

@@ -25,6 +25,8 @@ struct fl_weight_only_kernels {
     /* Columns [begin, end) of every row of c. `room`: four rows of `padded` floats, in which the
        weight is spread where many rows use it, or NULL; results are the same. */
     void (*columns)(const fl_weight_only_product *p, int64_t begin, int64_t end, float *room);
+    /* Rows [begin, end) of the weight as floats, `padded` to a row. */
+    void (*rows)(const fl_weight_only_product *p, int64_t begin, int64_t end, float *to);
 };
 extern "C" {
 FL_LEVELS(fl_weight_only_kernels);

@@ -63,20 +63,23 @@ FL_TIGHT __m512i wide(const char *w, int q) {
 #define FL_EIGHTS                   /* blocks are expanded eight columns at a time */
 typedef __m256 Eight;
 
+template <bool SHIFTED>
 FL_TIGHT Eight worth(__m256i q, const Group &g) {
-    const Eight centred = _mm256_sub_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(g.centre));
-    return _mm256_add_ps(_mm256_mul_ps(centred, _mm256_set1_ps(g.scale)),
-                         _mm256_set1_ps(g.offset));
+    const Eight scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(g.scale));
+    return SHIFTED ? _mm256_add_ps(scaled, _mm256_set1_ps(g.offset)) : scaled;
 }
 #endif
 
 /* A block of 32 columns as floats; `bytes` is what it takes in memory. Where eight columns fill a
- * register, `eight` gives the i-th eight of them, and a block is never in memory as a whole. */
+ * register, `eight` gives the i-th eight of them, and a block is never in memory as a whole.
+ * SHIFTED: groups have offsets. Without, a number that is 0 may be -0, which no sum shows. */
+template <bool SHIFTED>
 struct Int8 {
     static const int64_t bytes = 32;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
-        return worth(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(w + 8 * i))), g);
+        const __m128i q = _mm_loadl_epi64((const __m128i *)(w + 8 * i));
+        return worth<SHIFTED>(_mm256_cvtepi8_epi32(q), g);
     }
 #else
     static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
@@ -94,13 +97,17 @@ struct Int8 {
 #endif
 };
 
+template <bool SHIFTED>
 struct Int4 {
     static const int64_t bytes = 16;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
         const __m128i q = _mm_loadl_epi64((const __m128i *)(w + 8 * (i & 1)));
-        const __m128i digits = i < 2 ? q : _mm_srli_epi16(q, 4);
-        return worth(_mm256_cvtepu8_epi32(_mm_and_si128(digits, _mm_set1_epi8(15))), g);
+        const __m256i bytes = _mm256_cvtepu8_epi32(q);      /* the same for i and i + 2 */
+        const __m256i digits = i < 2 ? _mm256_and_si256(bytes, _mm256_set1_epi32(15))
+                                     : _mm256_srli_epi32(bytes, 4);
+        return worth<SHIFTED>(
+            SHIFTED ? digits : _mm256_sub_epi32(digits, _mm256_set1_epi32(8)), g);
     }
 #else
     static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
