@@ -2,6 +2,7 @@
 #include "conv/kernels/conv.h"
 #include "conv/kernels/conv_block.h"
 #include "conv/kernels/conv_depthwise.h"
+#include "conv/kernels/conv_depthwise_sum.h"
 #include "conv/kernels/conv_sum.h"
 #include <string.h>
 
@@ -78,9 +79,18 @@ template <class T> int64_t strips_bytes(const fl_conv_block *b) {
     return ConvBlock<T>::strips_bytes(*b);
 }
 
-template <class T> void sum(const fl_conv_sum *s) { ConvSum<T>(*s).run(); }
+inline bool depthwise(const fl_conv_sum *s) { return s->p->c == 1 && s->p->o <= 4; }
 
-template <class T> int64_t sum_bytes(const fl_conv_sum *s) { return ConvSum<T>::bytes(*s); }
+template <class T> void sum(const fl_conv_sum *s) {
+    if (depthwise(s))
+        DepthwiseSum<T>(*s).run();
+    else
+        ConvSum<T>(*s).run();
+}
+
+template <class T> int64_t sum_bytes(const fl_conv_sum *s) {
+    return depthwise(s) ? DepthwiseSum<T>::bytes(*s) : ConvSum<T>::bytes(*s);
+}
 
 template <class T> constexpr fl_conv_dtype table() {
     return {block<T>, scratch_bytes<T>, strips_bytes<T>, slab_count,
