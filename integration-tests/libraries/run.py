@@ -36,6 +36,10 @@ PROGRAMS = {
                         "operators", 1e-4),
     "pyro_models": ("pyro-ppl", "SVI with guides of all kinds, NUTS, HMC, enumeration, "
                     "flows", 1e-4),
+    "further_pictures": ("", "the main use", 1e-4),
+    "further_science": ("", "the main use", 1e-4),
+    "further_training": ("", "the main use", 1e-4),
+    "torchmetrics_metrics": ("torchmetrics", "metrics of all kinds, their states, wrappers", 1e-4),
     "geometric_layers": ("torch-geometric", "20 layers on edges, COO, CSR and dense matrices, "
                          "batches, training", 1e-4),
 }
@@ -79,8 +83,8 @@ def rows(program: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str
     if library:
         good = f"{len(ours) - len(bad)} of {len(ours)}"
         return [f"| {library} | {versions()[library]} | {what} | {good} | {tolerance} |"]
-    return [f"| {name} | {versions()[name.replace('_', '-')]} | {what} | "
-            f"{'no' if name in bad else 'yes'} | {tolerance} |" for name in ours]
+    return [f"| {each} | {versions()[each]} | {what} | {'no' if name in bad else 'yes'} | "
+            f"{tolerance} |" for name in ours for each in [name.replace("_", "-")]]
 
 
 def same_line(old: str, new: str) -> bool:

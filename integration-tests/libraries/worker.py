@@ -7,6 +7,7 @@ that a file RESULTS has values of are not run again.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import pickle
 import sys
@@ -68,6 +69,24 @@ def gradients(module: Any) -> dict[str, Any]:
     """The norm of each parameter's gradient, and some of its elements."""
     return {name: None if p.grad is None else [p.grad.double().norm(), p.grad.flatten()[:8]]
             for name, p in module.named_parameters()}
+
+
+def trained(module: Any, loss_of: Any, optimizer: Any = None) -> list[Any]:
+    """Gradients, losses of ten steps, and the loss after the weights went through a file."""
+    optimizer = optimizer or torch.optim.SGD(module.parameters(), 1e-3, momentum=0.9)
+    losses, found = [], None
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss = loss_of(module)
+        loss.backward()
+        found = found or gradients(module)
+        optimizer.step()
+        losses.append(loss.detach())
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    module.load_state_dict(torch.load(file))
+    return [found, losses, loss_of(module)]
 
 
 def kept(path: str) -> dict[str, Any]:

@@ -229,3 +229,11 @@ def test_operators_take_attributes_as_functions_do():
     assert flambeau.relu.noted == 3 and flambeau.relu.__name__ == "relu"
     del flambeau.relu.noted
     assert not hasattr(flambeau.relu, "noted")
+
+
+def test_attributes_of_a_tensor_are_replaced_at_once():
+    x = Plain([1.0, 2.0])
+    x.noted = 3
+    y = x * 2
+    y.__dict__ = {**x.__dict__, "more": 4}
+    assert (y.noted, y.more) == (3, 4) and y.tolist() == [2.0, 4.0] and not hasattr(x, "more")

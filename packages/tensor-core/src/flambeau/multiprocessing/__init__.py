@@ -7,6 +7,7 @@ the others see. Tensors whose memory has views, and those that are sent before, 
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
+import multiprocessing.connection
 from multiprocessing import *  # noqa: F403
 
 from flambeau.core.compat.modules import fill

@@ -285,6 +285,22 @@ cdef object _looked_up(cls, str name):
     return None
 
 
+# ---- attributes -----------------------------------------------------------------------------
+cdef extern from *:
+    """
+    static PyGetSetDef fl_attributes = {"__dict__", PyObject_GenericGetDict,
+                                        PyObject_GenericSetDict, NULL, NULL};
+    """
+    ctypedef struct PyGetSetDef:
+        pass
+    PyGetSetDef fl_attributes
+    object PyDescr_NewGetSet(PyTypeObject *, PyGetSetDef *)
+
+# Classes of tensors replace it at once, as other classes may.
+fl_type_set(<PyTypeObject *>Tensor, "__dict__",
+            PyDescr_NewGetSet(<PyTypeObject *>Tensor, &fl_attributes))
+
+
 # ---- hooks ------------------------------------------------------------------------------------
 def _init_subclass(cls, **kwargs):
     """What Tensor does when a class is derived from it."""

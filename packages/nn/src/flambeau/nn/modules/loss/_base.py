@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from flambeau import Tensor
 
 from .._reduction import resolve_reduction
@@ -16,7 +14,7 @@ class Loss(Module):
     ``size_average`` and ``reduce`` are what PyTorch's first versions had in its place.
     """
 
-    reductions: ClassVar[tuple[str, ...]] = ("mean", "sum", "none")
+    reductions: tuple[str, ...] = ("mean", "sum", "none")
 
     def __init__(
         self,

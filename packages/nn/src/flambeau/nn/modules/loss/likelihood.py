@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from flambeau import Tensor
 
 from ..._siblings import functional as F
@@ -121,7 +119,7 @@ class KLDivLoss(Loss):
         tensor(0.6931)
     """
 
-    reductions: ClassVar[tuple[str, ...]] = ("mean", "batchmean", "sum", "none")
+    reductions: tuple[str, ...] = ("mean", "batchmean", "sum", "none")
 
     def __init__(
         self,
