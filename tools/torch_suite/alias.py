@@ -39,8 +39,10 @@ class AliasModule(types.ModuleType):
         if full in names.NAMES:
             return names.value(full)
         found = getattr(self._target, name, NOTHING)
-        if names.has_below(full) or _is_library(found):
+        if names.has_below(full):
             return importlib.import_module(full)
+        if _is_library(found):      # under the name it has itself, as `F.grad` is `nn.grad`
+            return importlib.import_module("torch" + found.__name__.removeprefix(LIBRARY))
         if found is not NOTHING:
             return found
         if full.startswith("torch._foreach_") and not names.is_missing(full):

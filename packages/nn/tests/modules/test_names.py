@@ -83,3 +83,9 @@ def test_names_from_the_folder_of_modules():
     assert modules.Module is nn.Module
     with pytest.raises(AttributeError, match="no attribute 'Quantized'"):
         _ = modules.Quantized
+
+
+def test_all_modules_of_the_folder():
+    found = importlib.import_module("flambeau.nn.modules").__all__
+    assert {"Linear", "Conv2d", "Module", "CrossEntropyLoss"} <= set(found)
+    assert "Parameter" not in found and all(issubclass(getattr(nn, n), nn.Module) for n in found)

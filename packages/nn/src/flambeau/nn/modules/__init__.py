@@ -14,4 +14,8 @@ def __getattr__(name: str) -> Any:
 
     if name in nn.__all__:
         return getattr(nn, name)
+    if name == "__all__":       # of `from flambeau.nn.modules import *`
+        exported = {name: getattr(nn, name) for name in nn.__all__}
+        return [name for name, value in exported.items()
+                if isinstance(value, type) and issubclass(value, nn.Module)]
     raise AttributeError(f"module 'flambeau.nn.modules' has no attribute {name!r}")
