@@ -42,7 +42,8 @@ class AliasModule(types.ModuleType):
         if names.has_below(full):
             return importlib.import_module(full)
         if _is_library(found):      # under the name it has itself, as `F.grad` is `nn.grad`
-            return importlib.import_module("torch" + found.__name__.removeprefix(LIBRARY))
+            own = getattr(found, "__name__", "").removeprefix(LIBRARY)
+            return importlib.import_module(f"torch{own}")
         if found is not NOTHING:
             return found
         if full.startswith("torch._foreach_") and not names.is_missing(full):
