@@ -74,6 +74,21 @@ def test_another_process(saved, tmp_path):
     assert done.stdout == "equal\n", done.stderr
 
 
+@pytest.mark.parametrize("count", range(1, 5))
+def test_weights_lie_aligned_in_the_file(tmp_path, count):
+    tables = [flambeau.ones(4 * k) for k in range(1, count + 1)]
+    path = tmp_path / ("x" * count)
+    jit.trace(lambda x: [x * each.sum() for each in tables], flambeau.ones(2)).save(path)
+    raw = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        start = raw.index(archive.read("weights.safetensors"))
+    length = int.from_bytes(raw[start : start + 8], "little")
+    begins = [entry["data_offsets"][0]
+              for entry in json.loads(raw[start + 8 : start + 8 + length]).values()]
+    assert len(begins) == count
+    assert [(start + 8 + length + begin) % 16 for begin in begins] == [0] * count
+
+
 def test_special_numbers(tmp_path):
     def fn(x):
         return x * float("inf"), x + -0.0, x * 1e-45, x + True, x.clamp(max=float("nan"))

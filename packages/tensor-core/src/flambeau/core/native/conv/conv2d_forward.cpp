@@ -1,6 +1,6 @@
 /* A convolution of contiguous operands, cut into blocks whose size follows from the shapes. */
 #include "conv/conv2d.h"
-#include "runtime/epilogue.h"
+#include "conv/direct.h"
 
 namespace {
 
@@ -242,7 +242,11 @@ int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_con
     const fl_epilogue *epilogue = nullptr;
     if (!depth)
         epilogue = fl_take_epilogue(out, p.n * p.groups * p.o * fl_conv_pixels(p), at.size);
-    if (run_job(Job{p, cut_of(p), at, kernels, epilogue}))
+    int done = 0;
+    if (!depth && dtype == FL_F32)
+        done = fl_conv_direct(p, (const float *)input, weight, (const float *)bias, (float *)out,
+                              epilogue);
+    if (done > 0 || (done == 0 && run_job(Job{p, cut_of(p), at, kernels, epilogue})))
         return 0;
     return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");
 }

@@ -39,6 +39,18 @@ int fl_gemm_run(const fl_gemm_args *args);      /* 0, or -1 with an error stored
  * float32 takes A and B as such pairs along k: k, strides and leading dimensions count them. */
 int fl_has_pairs(void);
 
+/* A matrix of float32, n x k as stored, that products with its transpose have packed once. */
+struct fl_packed_matrix {
+    const void *b;
+    int64_t n, k;
+    const float *packed;
+};
+/* The elements that packing takes, for products with m rows and more; 0: it would not be used. */
+int64_t fl_packed_matrix_elements(int64_t m, int64_t n, int64_t k);
+void fl_pack_matrix(const float *b, int64_t n, int64_t k, float *packed);
+/* For the product that this thread runs next; NULL: no more. */
+void fl_offer_packed_matrix(const struct fl_packed_matrix *packed);
+
 int fl_gemm(int dtype, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
             const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
             int64_t ldc);

@@ -130,6 +130,11 @@ int64_t columns_of(int64_t size, int64_t parts, int64_t vector, int64_t most) {
     return std::min(part, most);
 }
 
+/* Columns in so many parts that begin where a strip of the packed B begins. */
+int64_t packed_columns_of(int64_t size, int64_t parts, int64_t strip, int64_t most) {
+    return std::min(ceil_div(ceil_div(size, parts), strip) * strip, most / strip * strip);
+}
+
 /* Halve the longer side until there are tasks enough, then keep tiles within the caches. */
 Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t wanted) {
     int64_t unit_cols = g.dot ? DOT_COLS : kernels.cols;
@@ -146,7 +151,9 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
             break;
     }
     int64_t tile_m = g.dot ? g.m : std::min(ceil_div(g.m, rows), TALLEST_TILE);
-    return Grid(g.m, g.n, tile_m, columns_of(g.n, cols, unit_cols / 2, WIDEST_TILE));
+    int64_t tile_n = g.packed ? packed_columns_of(g.n, cols, unit_cols, WIDEST_TILE)
+                              : columns_of(g.n, cols, unit_cols / 2, WIDEST_TILE);
+    return Grid(g.m, g.n, tile_m, tile_n);
 }
 
 /* Rows of A, packed once by all threads instead of once per column of tiles. Without the memory for
@@ -197,7 +204,8 @@ class OwnJob {
   public:
     OwnJob(const fl_gemm_args &g, const fl_gemm_block &block, bool sides_swapped,
            const fl_gemm_dtype &table, const Grid &cut)
-        : whole(block), swapped(sides_swapped), kernels(table), grid(cut), itemsize(fl_itemsize(g.dtype)),
+        : whole(block), swapped(sides_swapped), kernels(table), grid(cut),
+            itemsize(fl_itemsize(g.dtype)),
           stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
           stride_c(g.stride_c), epilogue(epilogue_of(g)) {
         fl_gemm_block tile = whole;
@@ -242,6 +250,8 @@ class OwnJob {
             at(whole.c, which * stride_c + i * whole.c_row + j * whole.c_col));
         if (tile.bias)
             tile.bias = at(whole.bias, i * whole.bias_row + j * whole.bias_col);
+        if (tile.packed)
+            tile.packed = at(whole.packed, j * whole.k);
         if (tile.panels)
             tile.panels = const_cast<char *>(at(whole.panels, i * kernels.panel_stride));
         tile.scratch = scratch;
@@ -301,6 +311,53 @@ bool run_small(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_bloc
 
 } // namespace
 
+/* ---- a B that was packed before -------------------------------------------------------------- */
+
+namespace {
+
+thread_local const fl_packed_matrix *offered = nullptr;
+
+/* What was offered, if it is this product's B; it is offered once. */
+const void *take_packed(const fl_gemm_args &g) {
+    const fl_packed_matrix *found = offered;
+    offered = nullptr;
+    bool fits = found && found->b == g.b && g.trans_b == FL_TRANS && fl_itemsize(g.dtype) == 4 &&
+                !g.pairs && g.batch == 1 && g.ldb == g.k && g.n == found->n && g.k == found->k;
+    return fits ? found->packed : nullptr;
+}
+
+/* A stored as n x k, as B of a product with many rows. */
+fl_gemm_block weight_block(const float *b, int64_t n, int64_t k) {
+    fl_gemm_block block = {};
+    block.n = n;
+    block.k = k;
+    block.b = b;
+    block.b_row = 1;
+    block.b_col = k;
+    return block;
+}
+
+}  // namespace
+
+void fl_offer_packed_matrix(const fl_packed_matrix *packed) { offered = packed; }
+
+int64_t fl_packed_matrix_elements(int64_t m, int64_t n, int64_t k) {
+    fl_gemm_block block = weight_block(nullptr, n, k);
+    block.m = m;
+    block.a_col = 1;
+    if (n == 1 || choose_form(block) || block.dot || is_small(block))
+        return 0;
+    int64_t width = FL_PICK(fl_gemm_kernels)->f32.cols;
+    return ceil_div(n, width) * width * k;
+}
+
+void fl_pack_matrix(const float *b, int64_t n, int64_t k, float *packed) {
+    const fl_gemm_dtype &kernels = FL_PICK(fl_gemm_kernels)->f32;
+    const fl_gemm_block block = weight_block(b, n, k);
+    fl_parallel(ceil_div(n, kernels.cols), (1 << 16) / (kernels.cols * k + 1) + 1,
+                [&](int64_t begin, int64_t end) { kernels.pack_b(&block, begin, end, packed); });
+}
+
 int fl_has_pairs(void) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
     static const bool has = FL_PICK(fl_gemm_pairs_kernels)->built &&
@@ -328,8 +385,10 @@ int fl_gemm_own(const fl_gemm_args &g) {
                                    : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
     fl_gemm_block whole = block_of(g);
     bool swapped = choose_form(whole);
+    const void *packed = take_packed(g);
     if (run_small(g, kernels, &whole, swapped))
         return 0;
+    whole.packed = swapped || whole.dot ? nullptr : packed;
     double work = work_of(g);
     Grid grid = choose_grid(whole, kernels, tasks_wanted(work, g.batch));
     int64_t tasks = g.batch * grid.count();

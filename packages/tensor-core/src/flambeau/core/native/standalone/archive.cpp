@@ -32,6 +32,14 @@ void Bytes::show(const void *data, size_t size) {
     all_ = std::string_view((const char *)data, size);
 }
 
+void Bytes::forget(const void *at, size_t size) const {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)at;
+    const uintptr_t first = (start + page - 1) / page * page, end = (start + size) / page * page;
+    const uintptr_t mapped = (uintptr_t)mapped_;
+    if (mapped_ && start >= mapped && start + size <= mapped + all_.size() && first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 int dtype_code(std::string_view name) {
     for (int code = 0; code < FL_DTYPE_COUNT; code++)
         if (name == fl_dtype_name(code))

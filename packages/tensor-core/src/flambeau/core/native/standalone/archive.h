@@ -12,6 +12,8 @@ class Bytes {
     void map(const char *path);                     /* throws */
     void show(const void *data, size_t size);
     std::string_view all() const { return all_; }
+    /* A part that is seldom read again: where it is mapped, its pages are the file's once more. */
+    void forget(const void *at, size_t size) const;
 
   private:
     std::string_view all_;

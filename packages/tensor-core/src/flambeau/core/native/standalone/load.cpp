@@ -177,6 +177,7 @@ void open_program(flambeau_program &program) {
     read_captures(program, archive.weights);
     program.plan = make_plan(graph);
     program.changes = find_changes(graph);
+    pack_weights(program);
     std::vector<std::string> names = names_of(data.at("takes"), (size_t)graph.inputs);
     for (int i = 0; i < graph.inputs; i++)
         program.takes.push_back(show(graph, i, names[(size_t)i]));

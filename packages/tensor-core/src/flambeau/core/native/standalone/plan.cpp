@@ -1,6 +1,5 @@
 /* From a graph to steps: arguments as operators take them, checked once. */
-#include "standalone/program.h"
-#include "dispatch/pointwise.h"
+#include "standalone/tail.h"
 #include <algorithm>
 #include <functional>
 
@@ -208,14 +207,6 @@ void values_in(const Arg &arg, std::vector<int> &found) {
         values_in(item, found);
 }
 
-std::vector<int> values_of(const Node &node) {
-    std::vector<int> found;
-    for (const Arg &arg : node.args)
-        values_in(arg, found);
-    found.insert(found.end(), node.into.begin(), node.into.end());
-    return found;
-}
-
 /* For each step the values that nothing after it needs. */
 void find_releases(const Graph &graph, Plan &plan) {
     std::vector<char> needed(graph.types.size(), 0);
@@ -271,12 +262,21 @@ Step make_step(const Node &node) {
 
 }  // namespace
 
+std::vector<int> values_of(const Node &node) {
+    std::vector<int> found;
+    for (const Arg &arg : node.args)
+        values_in(arg, found);
+    found.insert(found.end(), node.into.begin(), node.into.end());
+    return found;
+}
+
 Plan make_plan(const Graph &graph) {
     Plan plan;
     plan.graph = &graph;
     for (const Node &node : graph.nodes)
         plan.steps.push_back(make_step(node));
     find_releases(graph, plan);
+    find_tails(graph, plan);
     return plan;
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 #include "standalone/graph.h"
 #include "standalone/objects.h"
+#include "conv/direct.h"
+#include "dispatch/pointwise.h"
+#include "runtime/blas.h"
 #include "random/generator.h"
 #include <mutex>
 
@@ -22,6 +25,27 @@ struct Filling {
     std::vector<Dim> dims;                  /* of numbers */
 };
 
+/* What a tail's operator takes: what the step makes, a value of that shape, an earlier result. */
+struct TailOperand {
+    enum Kind : uint8_t { PRODUCT, OTHER, CALL };
+    Kind kind;
+    int index;
+};
+
+struct TailCall {
+    fl_pw_fn kernel;
+    const void *code;
+    std::vector<fl_scalar> scalars;
+    std::vector<TailOperand> operands;
+};
+
+/* Pointwise operators, the next step, that a step's kernel does to its result as it makes it. */
+struct Tail {
+    std::vector<TailCall> calls;
+    std::vector<int> others;                /* values */
+    int result = 0;
+};
+
 struct Step {
     const Node *node = nullptr;
     std::vector<fl_value> in;               /* with everything that is the same in each run */
@@ -31,6 +55,9 @@ struct Step {
     std::vector<int> inputs;                /* of regions */
     std::vector<int> released;              /* values that nothing needs afterwards */
     std::vector<struct Plan> regions;
+    std::shared_ptr<const Tail> tail;
+    fl_conv_packed packed_windows = {};     /* of the weight, where it was packed when loaded */
+    fl_packed_matrix packed_matrix = {};
 };
 
 /* A graph's steps. */
@@ -46,6 +73,7 @@ struct flambeau_program {
     std::vector<Shown> takes, gives;        /* gradients are the last ones */
     std::map<std::string, Ref> memories;    /* tensors of weights.safetensors, without shape */
     std::vector<Ref> captures;
+    std::map<std::pair<int, int64_t>, Ref> packed;  /* weights: value, groups or 0 for products */
     std::vector<char> changes;              /* of inputs and captures: whether a run writes there */
 };
 
@@ -60,6 +88,10 @@ struct flambeau_session {
 /* These throw Failure. */
 void open_program(flambeau_program &program);       /* once its bytes are there */
 Plan make_plan(const Graph &graph);
+/* Weights as the kernels take them, once; their pages in the file are let go. */
+void pack_weights(flambeau_program &program);
+/* The values that a node takes or writes to. */
+std::vector<int> values_of(const Node &node);
 std::vector<char> find_changes(const Graph &graph);
 void open_session(flambeau_session &session);
 /* Values of all outputs; `inputs` are tensors over the caller's buffers. */

@@ -1,5 +1,5 @@
 /* Running a plan: every node by its operator, as flambeau.jit.interpreter does. */
-#include "standalone/program.h"
+#include "standalone/tail.h"
 #include <algorithm>
 
 Ref made(fl_tensor *t) {
@@ -47,6 +47,19 @@ void copy_into(const Ref &target, const Ref &source) {
     call_on("copy", target.get(), source.get(), target.get());
 }
 
+/* The weight that a step's kernel may take packed, while it runs. */
+class Offer {
+  public:
+    explicit Offer(const Step &step) {
+        fl_conv_offer_packed(step.packed_windows.packed ? &step.packed_windows : nullptr);
+        fl_offer_packed_matrix(step.packed_matrix.packed ? &step.packed_matrix : nullptr);
+    }
+    ~Offer() {
+        fl_conv_offer_packed(nullptr);
+        fl_offer_packed_matrix(nullptr);
+    }
+};
+
 class Run {
   public:
     Run(const Plan &plan, const std::vector<int64_t> &sizes, fl_generator &generator)
@@ -55,10 +68,14 @@ class Run {
     std::vector<Ref> &values() { return values_; }
 
     void all() {
-        for (const Step &step : plan_.steps) {
-            one(step);
-            for (int value : step.released)
-                values_[(size_t)value].clear();
+        for (size_t i = 0; i < plan_.steps.size(); i++) {
+            const Step &step = plan_.steps[i];
+            const bool is_two = step.tail && with_tail(step);
+            if (!is_two)
+                one(step);
+            release(step);
+            if (is_two)
+                release(plan_.steps[++i]);
         }
     }
 
@@ -147,6 +164,34 @@ class Run {
             random_state(step);
     }
 
+    void release(const Step &step) {
+        for (int value : step.released)
+            values_[(size_t)value].clear();
+    }
+
+    /* A step and the next one, its tail, at once; false where that cannot be. */
+    bool with_tail(const Step &step) {
+        const fl_op *op = step.node->op;
+        fl_value in[FL_MAX_PARAMS];
+        fl_spec spec;
+        std::copy(step.in.begin(), step.in.end(), in);
+        fill(step, in);
+        if (op->infer(op, in, op->nparams, &spec) < 0)
+            operator_failed(step.node);
+        if (spec.dtype != FL_F32 || spec.layout != FL_L_CONTIGUOUS)
+            return false;
+        Ref result = made(fl_tensor_empty(FL_F32, 0, spec.ndim, spec.shape));
+        BoundTail tail(*step.tail, result.get(), values_);
+        if (!tail.fits())
+            return false;
+        const Offer offer(step);
+        const int status = tail.run(op, in, result.get());
+        if (status < 0)
+            operator_failed(step.node);
+        values_[(size_t)step.tail->result] = std::move(result);
+        return true;
+    }
+
     void call(const Step &step) {
         const Node &node = *step.node;
         fl_value in[FL_MAX_PARAMS], out[FL_MAX_OUTS];
@@ -157,6 +202,7 @@ class Run {
             out[i].len = 0;
             out[i].t = node.into.empty() ? nullptr : at(node.into[(size_t)i]);
         }
+        const Offer offer(step);
         if (node.op->call(node.op, in, node.op->nparams, out) < 0)
             operator_failed(&node);
         for (int i = 0; i < node.op->nouts; i++) {

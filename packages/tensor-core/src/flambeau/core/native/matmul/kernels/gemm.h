@@ -24,6 +24,8 @@ typedef struct fl_gemm_block {
     void *panels;               /* NULL, or all rows of A as pack_a left them: row i of the block
                                    starts i * panel_stride elements from here */
     int64_t panels_slab;        /* elements between the slabs of `panels` */
+    const void *packed;         /* NULL, or B as pack_b left it, from the block's first column on;
+                                   that is a multiple of `cols` then */
     void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
                                    and a_col, and no fewer rows */
 } fl_gemm_block;
@@ -37,6 +39,8 @@ typedef struct fl_gemm_dtype {
     int64_t (*scratch_bytes)(const fl_gemm_block *);
     /* Fill `panels` with these rows of A: slabs of m rows of panel_stride elements each. */
     void (*pack_a)(const fl_gemm_block *, int64_t first_row, int64_t end_row);
+    /* Strips of B, `cols` columns each: [strip][term][column]. */
+    void (*pack_b)(const fl_gemm_block *, int64_t first_strip, int64_t end_strip, void *packed);
     int64_t slab, panel_stride;
     int64_t rows, cols;                     /* of the register tile */
     int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */

@@ -85,6 +85,13 @@ template <class T> class Product {
         }
     }
 
+    void pack_b(int64_t first, int64_t end, T *packed) const {
+        const int64_t width = strip_cols<T>();
+        for (int64_t s = first; s < end; s++)
+            pack(packed + s * width * g_.k, width, b(0, s * width), g_.b_row, g_.b_col, g_.k,
+                 min(width, g_.n - s * width));
+    }
+
     static int64_t scratch_elements(int64_t m) {
         int64_t rows = m < panel_rows<T>() ? m : panel_rows<T>();
         int64_t tile = REGISTERS * Lanes<T>::COUNT; /* its sums fit in registers */
@@ -143,7 +150,9 @@ template <class T> class Product {
         int vectors = static_cast<int>((cols + Lanes<T>::COUNT - 1) / Lanes<T>::COUNT);
         Strip<T> strip{b(p, j), g_.b_row, j, cols, vectors};
         int64_t done = 0;
-        if (g_.b_col != 1 || cols % Lanes<T>::COUNT)
+        if (g_.packed)
+            use_packed(strip, p);
+        else if (g_.b_col != 1 || cols % Lanes<T>::COUNT)
             pack_strip(strip, p, k);
         else if (worth_packing(rows))
             done = pack_in_first_tile(finish, strip, k, i, rows);
@@ -173,6 +182,11 @@ template <class T> class Product {
     /* Packing pays when several tiles use the strip and its rows lie far apart. */
     bool worth_packing(int64_t rows) const {
         return rows > TILE_ROWS && g_.b_row * static_cast<int64_t>(sizeof(T)) > IN_PLACE_BYTES;
+    }
+
+    void use_packed(Strip<T> &strip, int64_t p) const {
+        strip.b_row = strip_cols<T>();
+        strip.b = static_cast<const T *>(g_.packed) + strip.first * g_.k + p * strip.b_row;
     }
 
     void pack_strip(Strip<T> &strip, int64_t p, int64_t k) {
@@ -231,13 +245,18 @@ template <class T> void pack_a(const fl_gemm_block *g, int64_t first_row, int64_
     Product<T>(*g).pack_a(first_row, end_row);
 }
 
+template <class T>
+void pack_b(const fl_gemm_block *g, int64_t first_strip, int64_t end_strip, void *packed) {
+    Product<T>(*g).pack_b(first_strip, end_strip, static_cast<T *>(packed));
+}
+
 template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
     int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(g->m);
     return elements * static_cast<int64_t>(sizeof(T));
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>,
+    return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>, pack_b<T>,
             SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
             panel_rows<T>(),        strip_cols_of<T>};
 }

@@ -1,0 +1,20 @@
+/* Direct convolution (kernels/conv_direct.h): where it is faster than unfolding. */
+#pragma once
+#include "conv/conv2d.h"
+#include "runtime/epilogue.h"
+
+/* Weights of a convolution, packed once for many calls. */
+struct fl_conv_packed {
+    const void *weight;         /* what was packed: a contiguous tensor of float32 */
+    const float *packed;
+};
+/* The elements that packing takes for such a weight of shape [o * groups, c, y, x], 0 where this
+ * processor gains nothing by it. */
+int64_t fl_conv_packed_elements(int64_t groups, const int64_t *shape);
+void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, float *packed);
+/* Packed weights for the kernel that this thread runs next; NULL: no more. */
+void fl_conv_offer_packed(const fl_conv_packed *packed);
+
+/* 1: done; 0: other kernels are faster, or can do what these cannot; -1: no memory. */
+int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &weight,
+                   const float *bias, float *out, const fl_epilogue *epilogue);

@@ -1,0 +1,101 @@
+/* Weights that no run changes, in the layouts of the kernels that read them. */
+#include "standalone/program.h"
+#include <functional>
+
+namespace {
+
+class Packer {
+  public:
+    explicit Packer(flambeau_program &program) : program_(program), graph_(program.graph) {}
+
+    void step(Step &step) {
+        const Node &node = *step.node;
+        if (node.kind != Node::OPERATOR || !node.op)
+            return;
+        if (!strcmp(node.op->name, "conv2d"))
+            convolution(node, step);
+        else if (!strcmp(node.op->name, "linear"))
+            product(node, step);
+    }
+
+  private:
+    flambeau_program &program_;
+    const Graph &graph_;
+
+    /* The weight, argument number 1, where it is a constant of float32. */
+    const fl_tensor *weight(const Node &node, int ndim, int *value) const {
+        if (node.args[1].kind != Arg::VALUE)
+            return nullptr;
+        *value = (int)node.args[1].integer;
+        const int at = *value - graph_.inputs;
+        if (at < 0 || (size_t)at >= program_.captures.size() || program_.changes[(size_t)*value])
+            return nullptr;
+        const fl_tensor *t = program_.captures[(size_t)at].get();
+        const bool fits = t->dtype == FL_F32 && t->ndim == ndim && t->flags & FL_CONTIGUOUS;
+        return fits ? t : nullptr;
+    }
+
+    /* Packed once, for however many steps. */
+    const float *packed(int value, int64_t kind, const fl_tensor *weight, int64_t count,
+                        const std::function<void(float *)> &pack) {
+        Ref &memory = program_.packed[{value, kind}];
+        if (!memory) {
+            memory = made(fl_tensor_empty(FL_F32, 0, 1, &count));
+            pack((float *)memory->data);
+            program_.bytes.forget(weight->data, (size_t)(weight->numel * 4));
+        }
+        return (const float *)memory->data;
+    }
+
+    void convolution(const Node &node, Step &step) {
+        int value;
+        const fl_tensor *w = weight(node, 4, &value);
+        const int64_t groups = node.args[6].kind == Arg::INT ? node.args[6].integer : 0;
+        if (!w || groups < 1 || w->shape[0] % groups)
+            return;
+        const int64_t count = fl_conv_packed_elements(groups, w->shape);
+        if (count)
+            step.packed_windows = {w->data, packed(value, groups, w, count, [&](float *to) {
+                fl_conv_pack((const float *)w->data, groups, w->shape, to);
+            })};
+    }
+
+    void product(const Node &node, Step &step) {
+        int value;
+        const fl_tensor *w = weight(node, 2, &value);
+        if (!w || !w->numel || node.args[0].kind != Arg::VALUE)
+            return;
+        const int64_t n = w->shape[0], k = w->shape[1];
+        const int64_t count = fl_packed_matrix_elements(least_rows((int)node.args[0].integer),
+            n, k);
+        if (count)
+            step.packed_matrix = {w->data, n, k, packed(value, 0, w, count, [&](float *to) {
+                fl_pack_matrix((const float *)w->data, n, k, to);
+            })};
+    }
+
+    /* Rows of a product's input, at the least sizes that the program may be run with. */
+    int64_t least_rows(int value) const {
+        const std::vector<Dim> &shape = graph_.types[(size_t)value].shape;
+        int64_t rows = 1;
+        for (size_t i = 0; i + 1 < shape.size(); i++) {
+            int64_t size = shape[i].offset, part;
+            for (const auto &[symbol, factor] : shape[i].terms)
+                if (factor < 1 ||
+                    __builtin_mul_overflow(graph_.symbols[(size_t)symbol].least, factor, &part) ||
+                    __builtin_add_overflow(size, part, &size))
+                    return 1;
+            if (size < 1 || __builtin_mul_overflow(rows, size, &rows))
+                return 1;
+        }
+        return rows;
+    }
+};
+
+}  // namespace
+
+void pack_weights(flambeau_program &program) {
+    Packer packer(program);
+    for (Step &step : program.plan.steps)
+        packer.step(step);
+}
