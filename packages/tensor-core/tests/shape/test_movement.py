@@ -265,3 +265,16 @@ def test_pieces_by_each_keyword():
                    x.tensor_split(tensor_indices_or_sections=flambeau.tensor(2)),
                    flambeau.hsplit(x, indices=[3])):
         assert [each.tolist() for each in pieces] == [[0, 1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+def test_copies_a_few_bytes_ahead_of_their_source(dtype):
+    """Rows that start a little behind their source's place in a page have a loop of their own."""
+    values = numpy.arange(8 * 4096).reshape(8, 4096).astype(dtype)
+    for ahead in (1, 2, 3, 5, 31, 63, 64, 65):
+        for length in (1, 7, 63, 64, 65, 300, 4000):
+            x, right = flambeau.tensor(values), numpy.zeros_like(values)
+            target = flambeau.zeros_like(x)
+            target[:, ahead:ahead + length] = x[:, :length]
+            right[:, ahead:ahead + length] = values[:, :length]
+            numpy.testing.assert_array_equal(target.numpy(), right)

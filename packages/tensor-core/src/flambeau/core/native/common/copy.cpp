@@ -1,5 +1,6 @@
 /* Copies between strided memory of any dtypes. */
 #include "common/args.h"
+#include "common/kernels/blocks.h"
 #include "common/kernels/integers.h"
 #include "common/small.h"
 
@@ -9,7 +10,7 @@ template <class T>
 void move_kernel(const void *, const void *const *in, void *const *out, const fl_scalar *,
                  int64_t n) {
     if (n > 0 && in[0] != out[0])
-        memcpy(out[0], in[0], (size_t)n * sizeof(T));
+        fl_copy_bytes((char *)out[0], (const char *)in[0], n * (int64_t)sizeof(T));
 }
 
 fl_pw_fn mover(int bytes) {
@@ -86,7 +87,7 @@ static bool copy_bytes(const fl_strided &dst, const fl_strided &src, int ndim,
         return true;
     const int64_t size = fl_itemsize(src.dtype);
     fl_parallel(fl_numel_of(ndim, shape), 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
-        memcpy(dst.data + begin * size, src.data + begin * size, (size_t)((end - begin) * size));
+        fl_copy_bytes(dst.data + begin * size, src.data + begin * size, (end - begin) * size);
     });
     return true;
 }

@@ -62,7 +62,7 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
         const char *from = list.ts[i]->data;
         int64_t bytes = list.ts[i]->numel * size;
         fl_parallel(bytes, 8 * FL_GRAIN, [&](int64_t b, int64_t e) {
-            memcpy(to + b, from + b, (size_t)(e - b));
+            fl_copy_bytes(to + b, from + b, e - b);
         });
         to += bytes;
     }
@@ -92,7 +92,7 @@ void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_
         return FL_PICK(fl_block_kernels)->copy(to + b * step, step, from + b * bytes, bytes, bytes,
                                                e - b);
     for (int64_t o = b; o < e; o++)
-        memcpy(to + o * step, from + o * bytes, (size_t)bytes);
+        fl_copy_bytes(to + o * step, from + o * bytes, bytes);
 }
 
 const int64_t NEAR_CACHE_BYTES = 1 << 17;       /* bytes of the result that stay in a near cache */

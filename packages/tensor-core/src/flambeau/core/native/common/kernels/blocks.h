@@ -2,6 +2,7 @@
 #pragma once
 #include "common/kernels/level.h"
 #include <stdint.h>
+#include <string.h>
 
 /* `count` blocks of `bytes`, at least 64; the steps are bytes too. */
 typedef void (*fl_blocks_fn)(char *to, int64_t to_step, const char *from, int64_t from_step,
@@ -15,6 +16,17 @@ struct fl_block_kernels {
 };
 extern "C" {
 FL_LEVELS(fl_block_kernels);
+}
+
+/* memcpy, but for targets that lie a few bytes ahead of the source within a page: there the
+ * processor's own instruction for copies takes ten times as long (AMD's, from 2 KiB on). */
+static inline void fl_copy_bytes(char *to, const char *from, int64_t bytes) {
+    const int64_t PAGE = 4096, FEW = 64;
+    const int64_t ahead = (int64_t)((uintptr_t)to - (uintptr_t)from) & (PAGE - 1);
+    if (bytes >= FEW && ahead > 0 && ahead < FEW)
+        FL_PICK(fl_block_kernels)->copy(to, 0, from, 0, bytes, 1);
+    else
+        memcpy(to, from, (size_t)bytes);
 }
 
 static inline void fl_stream_end() {
