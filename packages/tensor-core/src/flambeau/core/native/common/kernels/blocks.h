@@ -21,9 +21,9 @@ FL_LEVELS(fl_block_kernels);
 /* memcpy, but for targets that lie a few bytes ahead of the source within a page: there the
  * processor's own instruction for copies takes ten times as long (AMD's, from 2 KiB on). */
 static inline void fl_copy_bytes(char *to, const char *from, int64_t bytes) {
-    const int64_t PAGE = 4096, FEW = 64;
-    const int64_t ahead = (int64_t)((uintptr_t)to - (uintptr_t)from) & (PAGE - 1);
-    if (bytes >= FEW && ahead > 0 && ahead < FEW)
+    const int64_t PAGE_BYTES = 4096, LINE_BYTES = 64;
+    const int64_t ahead = (int64_t)((uintptr_t)to - (uintptr_t)from) & (PAGE_BYTES - 1);
+    if (bytes >= LINE_BYTES && ahead > 0 && ahead < LINE_BYTES)
         FL_PICK(fl_block_kernels)->copy(to, 0, from, 0, bytes, 1);
     else
         memcpy(to, from, (size_t)bytes);
