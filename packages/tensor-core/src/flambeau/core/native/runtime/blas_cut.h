@@ -3,6 +3,7 @@
 #include "runtime/blas_private.h"
 
 #include "matmul/kernels/gemm.h"
+#include "runtime/error.h"
 #include "runtime/pool.h"
 
 #include <algorithm>

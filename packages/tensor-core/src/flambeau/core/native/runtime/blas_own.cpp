@@ -5,7 +5,6 @@
 
 #include "runtime/alloc.h"
 #include "runtime/epilogue.h"
-#include "runtime/error.h"
 
 #include <atomic>
 
