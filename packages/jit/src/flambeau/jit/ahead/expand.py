@@ -11,9 +11,10 @@ from flambeau.jit import bridge
 from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.ahead.rewritten import HALVES, written
 from flambeau.jit.errors import ProgramError
-from flambeau.jit.ir import Graph, Node, Value, map_args, rename
+from flambeau.jit.ir import Graph, Node, Value, rename
 from flambeau.jit.passes import common, constants, dead_code
 from flambeau.jit.recording.tracing import trace
+from flambeau.jit.standing_in import over_tensors
 
 #: Decompositions inside decompositions, at most.
 _DEPTH = 4
@@ -55,16 +56,9 @@ def _expansion(node: Node, used: set[Value], is_known: Callable[[Node], bool]) -
     wanted = [k for k, value in enumerate(node.outputs) if value in used]
     values = list(dict.fromkeys(node.inputs))
 
-    def run(*tensors: Any) -> Any:
-        by_value = dict(zip(values, tensors, strict=True))
-        args = map_args(node.args, lambda leaf: by_value[leaf] if isinstance(leaf, Value) else
-                        bridge.from_literal(leaf))
-        made = function(*(list(arg) if isinstance(arg, tuple) else arg for arg in args))
-        made = made if isinstance(made, tuple | list) else (made,)
-        return tuple(made[k].to(bridge.dtype_named(node.outputs[k].dtype)) for k in wanted)
-
     examples = tuple(bridge.zeros(shape_of(value), value.dtype) for value in values)
     with bridge.no_grad():
+        run = over_tensors(node, function, wanted)
         recorded = trace(run, examples, dynamic=False, check=False).graph
     made = [value for value, k in zip(recorded.outputs, wanted, strict=True)
             if value.type == node.outputs[k].type]

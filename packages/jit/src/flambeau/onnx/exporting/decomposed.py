@@ -9,7 +9,8 @@ from flambeau import jit
 from flambeau.core.decompositions import decomposition
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
-from flambeau.jit.ir import Graph, Node, Value, map_args
+from flambeau.jit.ir import Graph, Node, map_args
+from flambeau.jit.standing_in import over_tensors
 from flambeau.onnx.exporting import rewritten
 from flambeau.onnx.exporting.builder import Builder
 from flambeau.onnx.exporting.table import refuse
@@ -43,21 +44,12 @@ def recorded(b: Builder, node: Node, wanted: Sequence[int]) -> Graph:
             if isinstance(size, Dim):
                 dynamic.setdefault(k, {})[axis] = symbols.setdefault(size, b.fresh("size"))
 
-    def run(*tensors: Any) -> Any:
-        by_value = dict(zip(values, tensors, strict=True))
-        args = map_args(node.args, lambda leaf: by_value[leaf] if isinstance(leaf, Value) else
-                        bridge.from_literal(leaf))
-        made = function(*(list(arg) if isinstance(arg, tuple) else arg for arg in args))
-        made = made if isinstance(made, tuple | list) else (made,)
-        if any(made[k] is None for k in wanted):
-            raise ValueError("one of its results is for gradients only")
-        return tuple(made[k].to(bridge.dtype_named(node.outputs[k].dtype)) for k in wanted)
-
     examples = tuple(bridge.zeros([evaluate(size, b.examples) for size in value.shape],
                                   value.dtype) for value in values)
     try:
         with bridge.no_grad():
-            graph = jit.trace(run, examples, dynamic=dynamic or False).graph
+            graph = jit.trace(over_tensors(node, function, wanted), examples,
+                              dynamic=dynamic or False).graph
     except (jit.TraceError, ValueError, RuntimeError, IndexError) as error:
         refuse(node, f"written by other operators, it decides on sizes or values: {error}")
     inner = {name: evaluate(size, b.examples) for size, name in symbols.items()}
