@@ -62,6 +62,13 @@ def _bits(results):
     return [(a.shape, np.where(np.isnan(a), np.nan, a).astype(a.dtype).tobytes()) for a in arrays]
 
 
+def _cases(shape, dtype):
+    """Each chain with all options: chain, targets, the loss's other arguments."""
+    for chain, options in itertools.product(CHAINS.values(), OPTIONS):
+        yield (chain, _targets(shape, options.get("ignore_index", -100)),
+               _arguments(options, shape, dtype))
+
+
 def _compare(run, *args):
     """A function's results uncompiled and compiled, thrice."""
     wanted = _bits(run(*args))
@@ -75,10 +82,7 @@ def _compare(run, *args):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_losses_and_gradients(dtype, shape):
     x = _scores(shape, dtype)
-    for (_, chain), options in itertools.product(CHAINS.items(), OPTIONS):
-        targets = _targets(shape, options.get("ignore_index", -100))
-        arguments = _arguments(options, shape, dtype)
-
+    for chain, targets, arguments in _cases(shape, dtype):
         def run(chain=chain, targets=targets, arguments=arguments):
             a = x.detach().requires_grad_()
             loss = F.cross_entropy(chain(a), targets, **arguments)
@@ -91,10 +95,7 @@ def test_losses_and_gradients(dtype, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_losses_without_gradients(dtype, shape):
     x = _scores(shape, dtype)
-    for (_, chain), options in itertools.product(CHAINS.items(), OPTIONS):
-        targets = _targets(shape, options.get("ignore_index", -100))
-        arguments = _arguments(options, shape, dtype)
-
+    for chain, targets, arguments in _cases(shape, dtype):
         def run(chain=chain, targets=targets, arguments=arguments):
             scores = chain(x)
             loss = F.cross_entropy(scores, targets, **arguments)

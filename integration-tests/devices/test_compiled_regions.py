@@ -209,17 +209,3 @@ def network(make):
         return loss
 
     return model, step
-
-
-@pytest.fixture
-def on_cuda():
-    """``flambeau.cuda`` speaks of the tested device, whose streams do their work late."""
-    if DEVICE != "cudasim":
-        yield
-        return
-    from flambeau.cuda.simulation import as_cuda
-
-    with as_cuda():
-        backends.adapter(DEVICE).late(True)
-        yield
-        backends.adapter(DEVICE).late(False)

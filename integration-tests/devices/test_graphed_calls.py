@@ -14,18 +14,8 @@ if DEVICE == "cudasim" and not shutil.which("g++"):
 
 
 @pytest.fixture(autouse=True)
-def _on_cuda():
-    """``flambeau.cuda`` speaks of the tested device, whose streams do their work late."""
+def _seeded(on_cuda):
     fl.manual_seed(0)
-    if DEVICE != "cudasim":
-        yield
-        return
-    from flambeau.cuda.simulation import as_cuda
-
-    with as_cuda():
-        backends.adapter(DEVICE).late(True)
-        yield
-        backends.adapter(DEVICE).late(False)
 
 
 def compiled(function):
