@@ -23,13 +23,9 @@ fl_pw_fn mover(int bytes) {
     }
 }
 
-bool is_short(int dtype) {
-    return (fl_is_int(dtype) || dtype == FL_BOOL) && fl_itemsize(dtype) <= 2;
-}
-
 /* The kind a copy passes through: large enough for both sides where one can be, and that of the
- * target where integers become floats, which rounds them once. uint64 has its own value as a
- * float only before it becomes int64. */
+ * target where anything becomes bool, or integers and bools become floats. uint64 has its own
+ * value as a float only before it becomes int64. */
 int passage(int from, int to) {
     int k = fl_kind_of_dtype[from];
     if (from >= FL_F8_E4M3)
@@ -38,9 +34,9 @@ int passage(int from, int to) {
         return fl_kind_of_dtype[to];
     if (to == FL_BOOL)
         return FL_K_BOOL;
-    if ((fl_is_int(from) || is_short(from)) && fl_is_float(to))
+    if ((fl_is_int(from) || from == FL_BOOL) && fl_is_float(to))
         return fl_kind_of_dtype[to];
-    if (from == FL_U64 && (fl_is_float(to) || fl_is_complex(to)))
+    if (from == FL_U64 && fl_is_complex(to))
         return fl_kind_of_dtype[fl_real_dtype(to)];
     if (k == FL_K_F32 && (to == FL_F64 || to == FL_C128))
         return FL_K_F64;

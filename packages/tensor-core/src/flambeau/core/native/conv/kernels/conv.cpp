@@ -59,10 +59,10 @@ void fold(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *c
              });
 }
 
-/* One input channel and few output channels: a product would waste most of its tiles. */
-inline bool depthwise(const fl_conv_block *b) {
-    return b->p->c == 1 && b->p->o <= 4 && !b->depth;
-}
+/* One input channel, and so many output channels: a product would waste most of its tiles. */
+inline bool depthwise(const fl_conv &p) { return p.c == 1 && p.o <= 4; }
+
+inline bool depthwise(const fl_conv_block *b) { return depthwise(*b->p) && !b->depth; }
 
 template <class T> void block(const fl_conv_block *b) {
     if (depthwise(b))
@@ -79,17 +79,15 @@ template <class T> int64_t strips_bytes(const fl_conv_block *b) {
     return ConvBlock<T>::strips_bytes(*b);
 }
 
-inline bool depthwise(const fl_conv_sum *s) { return s->p->c == 1 && s->p->o <= 4; }
-
 template <class T> void sum(const fl_conv_sum *s) {
-    if (depthwise(s))
+    if (depthwise(*s->p))
         DepthwiseSum<T>(*s).run();
     else
         ConvSum<T>(*s).run();
 }
 
 template <class T> int64_t sum_bytes(const fl_conv_sum *s) {
-    return depthwise(s) ? DepthwiseSum<T>::bytes(*s) : ConvSum<T>::bytes(*s);
+    return depthwise(*s->p) ? DepthwiseSum<T>::bytes(*s) : ConvSum<T>::bytes(*s);
 }
 
 template <class T> constexpr fl_conv_dtype table() {
