@@ -7,7 +7,6 @@ import pytest
 from device_calls import DEVICE
 
 import flambeau as fl
-from flambeau.core import backends
 
 if DEVICE == "cudasim" and not shutil.which("g++"):
     pytest.skip("needs g++", allow_module_level=True)
