@@ -9,11 +9,11 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 from flambeau.core import _core
+from flambeau.core.composites import tensor_queries
 
 
 class _Mapping(mmap.mmap):
@@ -64,17 +64,10 @@ def is_shared(x: Any) -> bool:
     return x.is_cpu and not x.is_meta and _core.storage_address(x) in _by_address
 
 
-def _count_no_aliases(x: Any) -> int:
-    return 0
-
-
-#: Set by who holds aliases of tensors to read what they were: these keep the old memory.
-count_aliases_that_stay: Callable[[Any], int] = _count_no_aliases
-
-
 def can_move(x: Any) -> bool:
     """Whether nothing but ``x`` looks at its memory."""
-    return _core.storage_refcount(x) - count_aliases_that_stay(x) == 1 and _core.is_private(x)
+    staying = tensor_queries.count_aliases_that_stay(x)
+    return _core.storage_refcount(x) - staying == 1 and _core.is_private(x)
 
 
 def share(x: Any) -> None:
@@ -97,7 +90,7 @@ def share(x: Any) -> None:
     old = x.detach()
     source = _core._on_storage(_core._storage_of(old), flat.dtype, (nbytes,), (1,), 0)
     flat.copy_(source)
-    _core._as_new(flat)
+    _core._count_on(flat, x)
     moved = _core._on_storage(_core._storage_of(flat), x.dtype, tuple(x.shape), tuple(x.stride()),
                               _core._place_in_storage(old))
     x.data = moved

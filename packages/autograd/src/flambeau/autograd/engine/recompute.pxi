@@ -38,9 +38,26 @@ cdef unordered_map[size_t, int] _aliases
 
 
 def count_aliases(t):
-    """How many aliases of a tensor the recipes hold; they keep its memory where it is moved."""
-    cdef size_t storage = <size_t>pointer(t).storage
-    return _aliases[storage] if _aliases.count(storage) else 0
+    """How many aliases recipes and the tensor's own node hold; they keep memory that is moved."""
+    cdef fl_tensor *whole = pointer(t)
+    cdef size_t storage = <size_t>whole.storage
+    cdef int count = _aliases[storage] if _aliases.count(storage) else 0
+    if is_node(whole.autograd):
+        count += outputs_saved(<Node>whole.autograd, storage)
+    return count
+
+
+cdef int outputs_saved(Node node, size_t storage):
+    """How many slots of a node hold aliases of a storage."""
+    cdef int s, count = 0
+    for s in range(node.nslots):
+        if node.slots[s].kind == S_OUTPUT \
+                and <size_t>(<fl_tensor *>node.slots[s].value.o).storage == storage:
+            count += 1
+    return count
+
+
+tensor_queries.count_aliases_that_stay = count_aliases
 
 
 @cython.final
@@ -316,9 +333,6 @@ cdef class recompute_within:
     cdef int64_t least
 
     def __init__(self, double part, int64_t least=1 << 14):
-        from flambeau.core import shared_memory
-
-        shared_memory.count_aliases_that_stay = count_aliases
         self.part, self.least = part, least
 
     def __enter__(self):
