@@ -22,8 +22,8 @@ CHILDREN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "children")
 
 
 def is_ours(name: str) -> bool:
-    """Say whether a module is `torch` or below it."""
-    return name == "torch" or name.startswith("torch.")
+    """Say whether a module is `torch` or `functorch`, or below them."""
+    return name.partition(".")[0] in ("torch", "functorch")
 
 
 class Finder:

@@ -20,6 +20,8 @@ _own_specs: dict[str, ModuleSpec | None] = {}
 
 def own_name(name: str) -> str:
     """Flambeau's name of a module: ``flambeau.nn`` for ``torch.nn``."""
+    if name.startswith("functorch"):    # a package beside `torch`, which the same wheel installs
+        return f"flambeau.as_torch.{name}"
     return "flambeau" + name.removeprefix("torch")
 
 

@@ -6,6 +6,9 @@ import os
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_names.txt")
 ANY = "*"
+#: Modules of `functorch`, a package beside `torch` that its wheel installs: any name is in them.
+BESIDE = ("functorch._src", "functorch.compile", "functorch.dim", "functorch.einops",
+          "functorch.experimental")
 
 
 @functools.cache
@@ -27,11 +30,18 @@ def _names(module: str) -> frozenset[str]:
 
 def _is_private(module: str) -> bool:
     """Say whether PyTorch has a private module of this name, or above it."""
+    if module.startswith(BESIDE):
+        return True
     if "_" not in module:
         return False
     words = module.split(".")
     first = next((i for i, word in enumerate(words) if word.startswith("_")), None)
     return first is not None and ".".join(words[:first + 1]) in _private()
+
+
+def shown(name: str) -> str:
+    """A name as programs write it: with ``torch`` in front, unless it is of ``functorch``."""
+    return name if name.startswith("functorch.") else f"torch.{name}".rstrip(".")
 
 
 @functools.cache

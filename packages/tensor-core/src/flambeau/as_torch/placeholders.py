@@ -46,7 +46,7 @@ def hint(name: str) -> str:
 
 def _error(name: str) -> NotImplementedError:
     return NotImplementedError(
-        f"torch.{name} is not part of Flambeau, which this program runs with{hint(name)}")
+        f"{names.shown(name)} is not part of Flambeau, which this program runs with{hint(name)}")
 
 
 def _is_imported(frame: FrameType) -> bool:
@@ -76,10 +76,10 @@ class _PlaceholderType(abc.ABCMeta):
         return cls in getattr(subclass, "__mro__", ())
 
     def __repr__(cls) -> str:
-        return f"<torch.{cls._stands_for}, which Flambeau has not>"
+        return f"<{names.shown(cls._stands_for)}, which Flambeau has not>"
 
     def __str__(cls) -> str:
-        return f"torch.{cls._stands_for}"     # what programs parse, as of ``str(torch.float32)``
+        return names.shown(cls._stands_for)     # what programs parse, as of ``str(torch.float32)``
 
     def __bool__(cls) -> bool:
         return False
@@ -117,10 +117,10 @@ def placeholder(name: str) -> Any:
         return _mark
     if last in ANSWERS:
         return _answer(name, ANSWERS[last])
-    inside = {"__module__": f"torch.{home}".rstrip("."), "_stands_for": name}
+    inside = {"__module__": names.shown(home), "_stands_for": name}
     made: type = (type(last, (base,), inside) if (base := _base(last)) is not None
                   else _PlaceholderType(last, (), inside))
-    made.__doc__ = f"Stands for torch.{name}, which Flambeau has not{hint(name)}."
+    made.__doc__ = f"Stands for {names.shown(name)}, which Flambeau has not{hint(name)}."
     return made
 
 

@@ -51,6 +51,12 @@ HOMES = {
         "has_free_unbacked_symbols", "has_hint", "has_static_value", "hint_int",
         "is_concrete_bool", "is_concrete_float", "is_concrete_int", "is_symbolic",
         "statically_known_true", "sym_and", "sym_eq", "sym_or")},
+    **{f"_functorch.{module}.{name}": "transforms" for module in ("apis", "eager_transforms")
+       for name in ("chunk_vmap", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+                    "linearize", "vjp", "vmap")},
+    **{f"_functorch.make_functional.{name}": "functional_modules" for name in (
+        "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble",
+        "make_functional", "make_functional_with_buffers")},
     **{f"utils._pytree.{name}": "trees" for name in (
         "_dict_flatten", "_dict_flatten_with_keys", "_dict_unflatten", "_list_flatten",
         "_list_flatten_with_keys", "_list_unflatten", "_tuple_flatten",
