@@ -1,4 +1,4 @@
-"""Integers divided by a number, relu of integers, and floats that become whole."""
+"""Quotients and rests of integers, relu of integers, and floats that become whole."""
 
 import numpy as np
 import pytest
@@ -29,6 +29,44 @@ def test_quotients_round_down_exactly(dtype, repeat):
     for divisor in [d for d in extremes(dtype) if d]:
         wanted = wrapped([n // divisor for n in numbers], dtype)
         np.testing.assert_array_equal((x // divisor).numpy(), wanted, str(divisor))
+
+
+def truncated(n, d):
+    return abs(n) // abs(d) * (1 if (n < 0) == (d < 0) else -1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_quotients_and_rests_of_all_pairs(dtype):
+    numbers = extremes(dtype)
+    divisors = [d for d in numbers if d]
+    column = flambeau.tensor(np.array(numbers, dtype)).unsqueeze(1)
+    row = flambeau.tensor(np.array(divisors, dtype))
+    pairs = [(n, d) for n in numbers for d in divisors]
+    left, right = (flambeau.tensor(np.array(side, dtype)) for side in zip(*pairs, strict=True))
+    for call, of in (
+        (flambeau.floor_divide, lambda n, d: n // d),
+        (flambeau.remainder, lambda n, d: n % d),
+        (flambeau.fmod, lambda n, d: n - truncated(n, d) * d),
+    ):
+        wanted = wrapped([of(n, d) for n, d in pairs], dtype)
+        np.testing.assert_array_equal(call(left, right).numpy(), wanted)
+        np.testing.assert_array_equal(call(column, row).numpy().ravel(), wanted)
+        np.testing.assert_array_equal(call(left[::3], right[::3]).numpy(), wanted[::3])
+        for d in divisors[::9]:
+            wanted = wrapped([of(n, d) for n in numbers], dtype)
+            np.testing.assert_array_equal(call(column[:, 0], d).numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logical_operators_of_whole_numbers(dtype):
+    left, right = np.random.default_rng(0).integers(0, 3, (2, 5, 70)).astype(dtype)
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        call, wanted = getattr(flambeau, name), getattr(np, name)
+        one, other = flambeau.tensor(left), flambeau.tensor(right)
+        assert call(one, other).dtype is flambeau.bool
+        np.testing.assert_array_equal(call(one, other).numpy(), wanted(left, right))
+        np.testing.assert_array_equal(call(one, other[0]).numpy(), wanted(left, right[0]))
+        np.testing.assert_array_equal(call(one.t(), other.t()).numpy(), wanted(left, right).T)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -22,12 +22,18 @@ int kernel_of(uint32_t index) {
     case FL_OP_bitwise_and: return FL_NARROW_AND;
     case FL_OP_bitwise_or: return FL_NARROW_OR;
     case FL_OP_bitwise_xor: return FL_NARROW_XOR;
+    case FL_OP_floor_divide: return FL_NARROW_FLOOR_DIVIDE;
+    case FL_OP_remainder: return FL_NARROW_REMAINDER;
+    case FL_OP_fmod: return FL_NARROW_FMOD;
     case FL_OP_eq: return FL_NARROW_EQ;
     case FL_OP_ne: return FL_NARROW_NE;
     case FL_OP_lt: return FL_NARROW_LT;
     case FL_OP_le: return FL_NARROW_LE;
     case FL_OP_gt: return FL_NARROW_GT;
     case FL_OP_ge: return FL_NARROW_GE;
+    case FL_OP_logical_and: return FL_NARROW_BOTH;
+    case FL_OP_logical_or: return FL_NARROW_EITHER;
+    case FL_OP_logical_xor: return FL_NARROW_ONE;
     }
     return -1;
 }
@@ -161,20 +167,17 @@ bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *ou
     return true;
 }
 
-/* Integers divided by a number; int64 too. */
-bool run_division(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
-    const fl_value &by = in[pw->operand[1]];
-    int column = dtype == FL_I64 ? (int)FL_NARROW_DTYPES : column_of(dtype);
-    Side x;
-    if (column < 0 || by.tag != FL_INT || by.i == 0 ||
-        (dtype != FL_I64 && !fits(by.i, dtype)) || in[pw->operand[0]].tag != FL_TENSOR ||
-        out->dtype != dtype || !(out->flags & FL_CONTIGUOUS) ||
-        !x.set(in[pw->operand[0]], dtype, out))
+/* int64 divided by a number. */
+bool run_division(const fl_pointwise *pw, const fl_value *in, const fl_tensor *out) {
+    const fl_value &x = in[pw->operand[0]], &by = in[pw->operand[1]];
+    if (by.tag != FL_INT || by.i == 0 || x.tag != FL_TENSOR || x.t->dtype != FL_I64 ||
+        out->dtype != FL_I64 || !(x.t->flags & out->flags & FL_CONTIGUOUS) ||
+        x.t->numel != out->numel)
         return false;
-    auto floors = FL_PICK(fl_divide_kernels)->floors[column];
-    const int64_t size = fl_itemsize(dtype);
+    const int64_t *from = (const int64_t *)x.t->data;
+    int64_t *to = (int64_t *)out->data;
     fl_parallel(out->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
-        floors(x.from(begin, size), by.i, out->data + begin * size, end - begin);
+        FL_PICK(fl_divide_kernels)->floors(from + begin, by.i, to + begin, end - begin);
     });
     return true;
 }
@@ -266,8 +269,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
-    if (op->index == FL_OP_floor_divide)
-        return run_division(pw, in, dtype, out);
+    if (op->index == FL_OP_floor_divide && dtype == FL_I64)
+        return run_division(pw, in, out);
     bool above_zero = op->index == FL_OP_relu;
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);

@@ -124,13 +124,10 @@ ReduceInput::ReduceInput(const fl_tensor *t, int kind, uint64_t mask)
     fl_contiguous_strides(t->ndim, t->shape, source_.strides);
 }
 
-fl_plan_result fl_reduce_make_plan(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan) {
-    bool is_complex = s->kind >= FL_K_C64;
-    if (is_complex && s->dtype != fl_dtype_of_kind[s->kind])
-        return FL_PLAN_GATHER;
+fl_plan_result fl_reduce_plan_in_place(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan) {
     drop_ones(s);
     *plan = fl_reduce_plan{s->data, s->dtype, s->kind, 1, 1, 1, 0, 0};
-    if (is_complex)
+    if (s->kind >= FL_K_C64)
         split_complex(s, plan);
     if (s->ndim == 0) {
         plan->step = 1;
@@ -138,13 +135,15 @@ fl_plan_result fl_reduce_make_plan(fl_reduce_source *s, bool ordered, fl_reduce_
     }
     sort_by_stride(s, ordered);
     merge(s);
-    if (!alternates(*s))
+    return alternates(*s) ? match(*s, plan) : FL_PLAN_GATHER;
+}
+
+fl_plan_result fl_reduce_make_plan(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan) {
+    const bool converts = s->dtype != fl_dtype_of_kind[s->kind];
+    if (converts && s->kind >= FL_K_C64)
         return FL_PLAN_GATHER;
-    bool converts = s->dtype != fl_dtype_of_kind[s->kind];
-    fl_plan_result result = match(*s, plan);
-    if (converts && result == FL_PLAN_READY && plan->inner != 1)
-        return FL_PLAN_GATHER;
-    return result;
+    fl_plan_result result = fl_reduce_plan_in_place(s, ordered, plan);
+    return converts && result == FL_PLAN_READY && plan->inner != 1 ? FL_PLAN_GATHER : result;
 }
 
 int64_t fl_reduce_kept(const fl_reduce_source &s) {

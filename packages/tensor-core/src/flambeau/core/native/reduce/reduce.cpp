@@ -14,12 +14,17 @@ const int64_t STRIP_COLUMNS = 2048;             /* columns of a column piece */
 struct Job {
     fl_reduce_plan p;
     int reduce;
-    char *out;                          /* outer x inner results of the plan's kind */
-    int64_t item() const { return fl_kind_size[p.kind]; }
+    char *out;                          /* outer x inner results */
+    int type;                           /* of elements: the plan's kind, or FL_REDUCE_U8 and so on */
+    int64_t size;                       /* bytes of an element */
+
+    const void *load(int64_t at, int64_t n, void *buffer) const {
+        return type < FL_REDUCE_KINDS ? fl_reduce_load(p, at, n, buffer) : p.data + at * size;
+    }
 };
 
-fl_reduce_row_fn row_kernel(const Job &j) { return kernels->row[j.reduce][j.p.kind]; }
-fl_reduce_columns_fn column_kernel(const Job &j) { return kernels->columns[j.reduce][j.p.kind]; }
+fl_reduce_row_fn row_kernel(const Job &j) { return kernels->row[j.reduce][j.type]; }
+fl_reduce_columns_fn column_kernel(const Job &j) { return kernels->columns[j.reduce][j.type]; }
 
 /* The pieces first .. last of all rows, each `pieces` long, into partial[piece]. */
 void reduce_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, char *partial) {
@@ -28,8 +33,8 @@ void reduce_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, ch
     for (int64_t t = first; t < last; t++) {
         int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
         int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
-        const void *x = fl_reduce_load(j.p, row * j.p.outer_step + begin, n, buffer);
-        kernel(x, n, partial + t * j.item());
+        const void *x = j.load(row * j.p.outer_step + begin, n, buffer);
+        kernel(x, n, partial + t * j.size);
     }
 }
 
@@ -41,7 +46,7 @@ int reduce_rows(const Job &j) {
         return 0;
     }
     int64_t pieces = fl_chunk_count(j.p.n, FL_REDUCE_PIECE);
-    Scratch partial((size_t)(j.p.outer * pieces * j.item()));
+    Scratch partial((size_t)(j.p.outer * pieces * j.size));
     if (!partial.ok())
         return -1;
     char *parts = partial.as<char>();
@@ -49,7 +54,7 @@ int reduce_rows(const Job &j) {
         reduce_pieces(j, pieces, b, e, parts);
     });
     for (int64_t r = 0; r < j.p.outer; r++)
-        row_kernel(j)(parts + r * pieces * j.item(), pieces, j.out + r * j.item());
+        row_kernel(j)(parts + r * pieces * j.size, pieces, j.out + r * j.size);
     return 0;
 }
 
@@ -67,8 +72,8 @@ void reduce_column_pieces(const Job &j, int64_t pieces, char *to) {
             int64_t n = p.n - row < COLUMN_ROWS ? p.n - row : COLUMN_ROWS;
             int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t at = o * p.outer_step + row * p.step + column;
-            column_kernel(j)(p.data + at * j.item(), n, p.step, width,
-                             to + ((o * pieces + piece) * p.inner + column) * j.item());
+            column_kernel(j)(p.data + at * j.size, n, p.step, width,
+                             to + ((o * pieces + piece) * p.inner + column) * j.size);
         }
     });
 }
@@ -79,7 +84,7 @@ int reduce_columns(const Job &j);
 int reduce_narrow(const Job &j) {
     const fl_reduce_plan &p = j.p;
     int64_t group = 64 / p.inner, groups = p.n / group;
-    Scratch wide((size_t)((p.outer * (group + 2) * p.inner) * j.item()));
+    Scratch wide((size_t)((p.outer * (group + 2) * p.inner) * j.size));
     if (!wide.ok())
         return -1;
     Job first = j;
@@ -90,12 +95,12 @@ int reduce_narrow(const Job &j) {
     if (reduce_columns(first) < 0)
         return -1;
     int64_t rest = p.n - groups * group;
-    char *two = wide.as<char>() + p.outer * group * p.inner * j.item();
+    char *two = wide.as<char>() + p.outer * group * p.inner * j.size;
     for (int64_t o = 0; o < p.outer; o++) {
-        const char *tail = p.data + (o * p.outer_step + groups * group * p.step) * j.item();
-        column_kernel(j)(first.out + o * group * p.inner * j.item(), group, p.inner, p.inner, two);
-        column_kernel(j)(tail, rest, p.step, p.inner, two + p.inner * j.item());
-        column_kernel(j)(two, 2, p.inner, p.inner, j.out + o * p.inner * j.item());
+        const char *tail = p.data + (o * p.outer_step + groups * group * p.step) * j.size;
+        column_kernel(j)(first.out + o * group * p.inner * j.size, group, p.inner, p.inner, two);
+        column_kernel(j)(tail, rest, p.step, p.inner, two + p.inner * j.size);
+        column_kernel(j)(two, 2, p.inner, p.inner, j.out + o * p.inner * j.size);
     }
     return 0;
 }
@@ -109,21 +114,22 @@ int reduce_columns(const Job &j) {
         reduce_column_pieces(j, 1, j.out);
         return 0;
     }
-    Scratch partial((size_t)(p.outer * pieces * p.inner * j.item()));
+    Scratch partial((size_t)(p.outer * pieces * p.inner * j.size));
     if (!partial.ok())
         return -1;
     reduce_column_pieces(j, pieces, partial.as<char>());
     fl_parallel(p.outer, fl_row_grain(pieces * p.inner), [&](int64_t b, int64_t e) {
         for (int64_t o = b; o < e; o++)
-            column_kernel(j)(partial.as<char>() + o * pieces * p.inner * j.item(), pieces, p.inner,
-                             p.inner, j.out + o * p.inner * j.item());
+            column_kernel(j)(partial.as<char>() + o * pieces * p.inner * j.size, pieces, p.inner,
+                             p.inner, j.out + o * p.inner * j.size);
     });
     return 0;
 }
 
+int run(const Job &j) { return j.p.inner == 1 ? reduce_rows(j) : reduce_columns(j); }
+
 int reduce_plan(const fl_reduce_plan &p, int reduce, void *out) {
-    Job j = {p, reduce, (char *)out};
-    return p.inner == 1 ? reduce_rows(j) : reduce_columns(j);
+    return run(Job{p, reduce, (char *)out, p.kind, fl_kind_size[p.kind]});
 }
 
 int reduce_gathered(const fl_reduce_source &s, int reduce, void *out) {
@@ -249,19 +255,37 @@ int kernel_of_reduction(int reduction) {
     }
 }
 
-/* Extremes of short integers are found faster among floats, which hold them all. */
-int kind_of_extremes(int dtype) {
-    return fl_is_int(dtype) && fl_itemsize(dtype) <= 2 ? (int)FL_K_F32 : fl_kind_of_dtype[dtype];
-}
-
 int kind_of(int reduction, const fl_tensor *self, const fl_value *in) {
     if (reduction == FL_RED_ANY || reduction == FL_RED_ALL)
         return FL_K_BOOL;
     if (reduction == FL_RED_AMAX || reduction == FL_RED_AMIN)
-        return kind_of_extremes(self->dtype);
+        return fl_kind_of_dtype[self->dtype];
     int dtype = in[3].tag == FL_DTYPE ? (int)in[3].i : self->dtype;
     int kind = fl_kind_of_dtype[dtype];
     return kind == FL_K_BOOL && in[3].tag != FL_DTYPE ? FL_K_I64 : kind;
+}
+
+int narrow_type(int dtype) {
+    switch (dtype) {
+    case FL_U8: return FL_REDUCE_U8;
+    case FL_I8: return FL_REDUCE_I8;
+    case FL_I16: return FL_REDUCE_I16;
+    case FL_I32: return FL_REDUCE_I32;
+    }
+    return -1;
+}
+
+/* Extremes of narrow integers, as they lie; 1 where the input has to be brought in order first. */
+int narrow_extremes(const fl_tensor *self, uint64_t mask, int reduce, fl_tensor *out) {
+    const int type = narrow_type(self->dtype);
+    if (type < 0 || out->dtype != self->dtype || self->numel == 0 ||
+        !(out->flags & FL_CONTIGUOUS))
+        return 1;
+    fl_reduce_source s = fl_reduce_source_of(self, FL_K_I64, mask);
+    fl_reduce_plan plan;
+    if (fl_reduce_plan_in_place(&s, false, &plan) != FL_PLAN_READY)
+        return 1;
+    return run(Job{plan, reduce, out->data, type, fl_itemsize(self->dtype)});
 }
 
 /* Where all of a small tensor lies side by side in its kind, or is brought there; NULL when the
@@ -344,6 +368,11 @@ int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out) {
     uint64_t mask;
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
+    if (reduction == FL_RED_AMAX || reduction == FL_RED_AMIN) {
+        int done = narrow_extremes(self, mask, reduce, out);
+        if (done <= 0)
+            return done;
+    }
     Out result(out, kind);
     if (!result.ok())
         return -1;

@@ -62,6 +62,8 @@ struct fl_reduce_plan {
  * FL_PLAN_GATHER: no kernel can walk this memory; copy it with fl_reduce_gather first. */
 enum fl_plan_result { FL_PLAN_READY, FL_PLAN_STAGES, FL_PLAN_GATHER };
 fl_plan_result fl_reduce_make_plan(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan);
+/* The same for kernels that take the elements as they are in memory. */
+fl_plan_result fl_reduce_plan_in_place(fl_reduce_source *s, bool ordered, fl_reduce_plan *plan);
 
 /* Reduce a source that is not empty into kept results of its kind (FL_REDUCE_SUM and so on). */
 int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out);

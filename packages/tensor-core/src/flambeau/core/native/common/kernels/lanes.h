@@ -36,6 +36,8 @@ FL_REGISTER_OF(uint32_t, int32_t);
 FL_REGISTER_OF(uint16_t, int16_t);
 FL_REGISTER_OF(int32_t, int32_t);
 FL_REGISTER_OF(uint8_t, int8_t);
+FL_REGISTER_OF(int16_t, int16_t);
+FL_REGISTER_OF(int8_t, int8_t);
 #undef FL_REGISTER_OF
 
 template <class T> struct Lanes {
@@ -124,6 +126,15 @@ template <> struct limits<int64_t> {
 };
 template <> struct limits<uint8_t> {
     static constexpr uint8_t low = 0, high = 255;
+};
+template <> struct limits<int8_t> {
+    static constexpr int8_t low = INT8_MIN, high = INT8_MAX;
+};
+template <> struct limits<int16_t> {
+    static constexpr int16_t low = INT16_MIN, high = INT16_MAX;
+};
+template <> struct limits<int32_t> {
+    static constexpr int32_t low = INT32_MIN, high = INT32_MAX;
 };
 
 /* ---- what vector extensions do not say: one instruction each on x86 -------------------------- */

@@ -30,6 +30,50 @@ struct Min {
     template <class T> static T of(T a, T b) { return a < b ? a : b; }
 };
 
+/* Floats that hold all numbers of a dtype: processors divide floats several at a time. A quotient
+ * can only round up to an integer that it does not reach where the dividend needs all bits of the
+ * fraction. */
+template <class T> struct float_of {
+    typedef float type;
+};
+template <> struct float_of<int32_t> {
+    typedef double type;
+};
+
+/* The one quotient that no int32 holds, of the least number and -1, wraps. */
+template <class F> inline int32_t wrapped(F quotient) {
+    const F beyond = 2147483648.0f;
+    return (int32_t)(quotient == beyond ? -beyond : quotient);
+}
+
+inline float down(float x) { return __builtin_floorf(x); }
+inline double down(double x) { return __builtin_floor(x); }
+
+template <class T> inline auto quotient(T a, T b) {
+    return (typename float_of<T>::type)a / (typename float_of<T>::type)b;
+}
+template <class T> inline T rest(T a, T b, int32_t times) {
+    return (T)((uint32_t)a - (uint32_t)times * (uint32_t)b);
+}
+struct FloorDivide {
+    template <class T> static T of(T a, T b) { return (T)wrapped(down(quotient(a, b))); }
+};
+struct Remainder {
+    template <class T> static T of(T a, T b) { return rest(a, b, wrapped(down(quotient(a, b)))); }
+};
+struct Fmod {
+    template <class T> static T of(T a, T b) { return rest(a, b, wrapped(quotient(a, b))); }
+};
+struct Both {
+    template <class T> static uint8_t of(T a, T b) { return (a != 0) & (b != 0); }
+};
+struct Either {
+    template <class T> static uint8_t of(T a, T b) { return (a | b) != 0; }
+};
+struct One {
+    template <class T> static uint8_t of(T a, T b) { return (a != 0) != (b != 0); }
+};
+
 template <class Op, class T>
 void run(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
     const T *a = (const T *)left, *b = (const T *)right;
@@ -56,5 +100,6 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
 
 extern const fl_narrow_kernels FL_LEVEL(fl_narrow_kernels) = {
     {FL_EACH(Add), FL_EACH(Sub), FL_EACH(Mul), FL_EACH(Max), FL_EACH(Min), FL_EACH(And),
-     FL_EACH(Or), FL_EACH(Xor), FL_EACH(Eq), FL_EACH(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt),
-     FL_EACH(Ge)}};
+     FL_EACH(Or), FL_EACH(Xor), FL_EACH(FloorDivide), FL_EACH(Remainder), FL_EACH(Fmod),
+     FL_EACH(Eq), FL_EACH(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge), FL_EACH(Both),
+     FL_EACH(Either), FL_EACH(One)}};

@@ -108,17 +108,20 @@ void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, voi
 
 }  // namespace
 
-/* Integers add and multiply as unsigned numbers, which wrap; bytes are bools, whose sum is `or`. */
+/* Integers add and multiply as unsigned numbers, which wrap; bytes are bools, whose sum is `or`. Of
+ * narrow integers there are extremes only. */
+#define FL_EXTREMES(f, Op)                                                                       \
+    f<Op<float>, float>, f<Op<double>, double>, f<Op<int64_t>, int64_t>,                         \
+        f<Op<uint8_t>, uint8_t>, f<Op<uint8_t>, uint8_t>, f<Op<int8_t>, int8_t>,                 \
+        f<Op<int16_t>, int16_t>, f<Op<int32_t>, int32_t>
 #define REDUCTIONS(f)                                                                            \
     {                                                                                            \
         {f<Sum<float>, float>, f<Sum<double>, double>, f<Sum<uint64_t>, uint64_t>,               \
          f<Greatest<uint8_t>, uint8_t>},                                                         \
         {f<Product<float>, float>, f<Product<double>, double>, f<Product<uint64_t>, uint64_t>,   \
          f<Least<uint8_t>, uint8_t>},                                                            \
-        {f<Greatest<float>, float>, f<Greatest<double>, double>, f<Greatest<int64_t>, int64_t>,  \
-         f<Greatest<uint8_t>, uint8_t>},                                                         \
-        {f<Least<float>, float>, f<Least<double>, double>, f<Least<int64_t>, int64_t>,           \
-         f<Least<uint8_t>, uint8_t>},                                                            \
+        {FL_EXTREMES(f, Greatest)},                                                              \
+        {FL_EXTREMES(f, Least)},                                                                 \
     }
 
 extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {REDUCTIONS(reduce_row),

@@ -6,8 +6,12 @@
 enum fl_reduce {
     FL_REDUCE_SUM = 0, FL_REDUCE_PROD = 1, FL_REDUCE_MAX = 2, FL_REDUCE_MIN = 3, FL_REDUCE_COUNT = 4
 };
-/* Element types, in the order of the first four compute kinds. */
-enum { FL_REDUCE_KINDS = 4 };
+/* Element types: the first four compute kinds, in their order, and integers whose extremes are found
+ * as they lie. */
+enum {
+    FL_REDUCE_KINDS = 4, FL_REDUCE_U8 = FL_REDUCE_KINDS, FL_REDUCE_I8, FL_REDUCE_I16, FL_REDUCE_I32,
+    FL_REDUCE_TYPES
+};
 enum { FL_REDUCE_ROWS = 8 };
 
 /* *acc = reduction of n elements. */
@@ -25,9 +29,9 @@ typedef void (*fl_argmax_columns_fn)(const void *x, int64_t n, int64_t stride, i
                                    int64_t first, void *value, int64_t *index);
 
 struct fl_reduce_kernels {
-    fl_reduce_row_fn row[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
-    fl_reduce_columns_fn columns[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
-    fl_reduce_columns_fn more[FL_REDUCE_COUNT][FL_REDUCE_KINDS];
+    fl_reduce_row_fn row[FL_REDUCE_COUNT][FL_REDUCE_TYPES];
+    fl_reduce_columns_fn columns[FL_REDUCE_COUNT][FL_REDUCE_TYPES];
+    fl_reduce_columns_fn more[FL_REDUCE_COUNT][FL_REDUCE_TYPES];
 };
 struct fl_argmax_kernels {
     fl_argmax_row_fn row[2][FL_REDUCE_KINDS];           /* greatest, least */

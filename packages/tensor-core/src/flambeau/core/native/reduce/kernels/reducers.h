@@ -44,7 +44,17 @@ template <class Op, class T> FL_TIGHT Lanes<T> both(const Lanes<T> &a, const Lan
 template <class T, int BYTES> struct vector_of {
     typedef T type __attribute__((vector_size(BYTES)));
 };
-template <int BYTES, int SIZE> struct halves;
+/* Elements of one and two bytes: there are many, and the halves are made in memory. */
+template <int BYTES, int SIZE> struct halves {
+    template <class Op, class T> static FL_TIGHT T reduce(typename vector_of<T, BYTES>::type v) {
+        T lane[BYTES / SIZE];
+        memcpy(lane, &v, BYTES);
+        for (int half = BYTES / SIZE / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; i++)
+                lane[i] = Op::of(lane[i], lane[i + half]);
+        return lane[0];
+    }
+};
 #define FL_LIST(...) __VA_ARGS__
 
 #define FL_HALVES(BYTES, SIZE, LOW, HIGH)                                                        \
@@ -76,14 +86,6 @@ FL_HALVES(32, 8, (0, 1), (2, 3));
 FL_HALVES(64, 4, (0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10, 11, 12, 13, 14, 15));
 FL_HALVES(64, 8, (0, 1, 2, 3), (4, 5, 6, 7));
 #endif
-template <int BYTES> struct halves<BYTES, 1> {
-    template <class Op, class T> static FL_TIGHT T reduce(typename vector_of<T, BYTES>::type v) {
-        T total = v[0];
-        for (int i = 1; i < BYTES; i++)
-            total = Op::of(total, v[i]);
-        return total;
-    }
-};
 
 /* All lanes reduced into one value, by halves. */
 template <class Op, class T> FL_TIGHT T reduce_lanes(const Lanes<T> &v) {
