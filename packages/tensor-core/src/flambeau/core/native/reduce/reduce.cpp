@@ -15,7 +15,7 @@ struct Job {
     fl_reduce_plan p;
     int reduce;
     char *out;                          /* outer x inner results */
-    int type;                           /* of elements: the plan's kind, or FL_REDUCE_U8 and so on */
+    int type;                           /* of elements: the plan's kind, or FL_REDUCE_U8 ... */
     int64_t size;                       /* bytes of an element */
 
     const void *load(int64_t at, int64_t n, void *buffer) const {

@@ -37,7 +37,7 @@ struct fl_reduce_source {
 fl_reduce_source fl_reduce_source_of(const fl_tensor *t, int kind, uint64_t mask);
 
 /* A tensor as a reduction takes it: where it lies, or, of small tensors that lie out of order or
- * are to be converted, a copy in order: to plan a walk over them takes longer than to reduce them. */
+ * are to be converted, a copy in order: to plan a walk takes longer than to reduce them. */
 class ReduceInput {
   public:
     ReduceInput(const fl_tensor *t, int kind, uint64_t mask);
@@ -86,9 +86,9 @@ const void *fl_reduce_load(const fl_reduce_plan &p, int64_t at, int64_t n, void 
  * order. A buffer of this many 8-byte numbers holds one converted piece. */
 static const int64_t FL_REDUCE_PIECE = 8192;
 
-/* A reduction of all elements, in C order and of the dtype it is computed in, a few pieces at a time:
- * n elements from a multiple of FL_REDUCE_PIECE on into a result for each piece, `pieces` results
- * into the tensor. Of sum, prod, mean, amax and amin, real numbers or int64. */
+/* A reduction of all elements, in C order and of the dtype it is computed in, a few pieces at a
+ * time: n elements from a multiple of FL_REDUCE_PIECE on into a result for each piece, these
+ * results into the tensor. Of sum, prod, mean, amax and amin, real numbers or int64. */
 void fl_reduce_some(const fl_op *op, const fl_tensor *self, const void *x, int64_t n, char *parts);
 int fl_reduce_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out);
 
@@ -97,7 +97,8 @@ static const int64_t FL_COLUMN_PIECE = 512;
 
 /* A reduction of leading dimensions, in C order and of the dtype it is computed in, a few rows at a
  * time: n rows of `width` elements from row `first` on, of one piece and, but for a piece's last, a
- * multiple of FL_REDUCE_ROWS, after those before them, into one of `parts`; then these into the tensor.
+ * multiple of FL_REDUCE_ROWS, after those before them, into one of `parts`; then these into the
+ * tensor.
  * Columns may not be so few that the kernels take several rows as one (FL_NARROW_COLUMNS). */
 static const int64_t FL_NARROW_COLUMNS = 16;
 void fl_reduce_rows(const fl_op *op, const fl_tensor *self, const void *x, int64_t first, int64_t n,

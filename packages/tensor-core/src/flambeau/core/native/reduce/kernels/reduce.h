@@ -6,8 +6,8 @@
 enum fl_reduce {
     FL_REDUCE_SUM = 0, FL_REDUCE_PROD = 1, FL_REDUCE_MAX = 2, FL_REDUCE_MIN = 3, FL_REDUCE_COUNT = 4
 };
-/* Element types: the first four compute kinds, in their order, and integers whose extremes are found
- * as they lie. */
+/* Element types: the first four compute kinds, in their order, and integers whose extremes are
+ * found as they lie. */
 enum {
     FL_REDUCE_KINDS = 4, FL_REDUCE_U8 = FL_REDUCE_KINDS, FL_REDUCE_I8, FL_REDUCE_I16, FL_REDUCE_I32,
     FL_REDUCE_TYPES
@@ -16,8 +16,8 @@ enum { FL_REDUCE_ROWS = 8 };
 
 /* *acc = reduction of n elements. */
 typedef void (*fl_reduce_row_fn)(const void *x, int64_t n, void *acc);
-/* acc[0..width) = reduction of n rows of `width` elements, `stride` elements apart; or of what is there
- * and these: multiples of FL_REDUCE_ROWS one after the other give the bits of all at once. */
+/* acc[0..width) = reduction of n rows of `width` elements, `stride` elements apart; or of what is
+ * there and these: multiples of FL_REDUCE_ROWS one after the other give the bits of all at once. */
 typedef void (*fl_reduce_columns_fn)(const void *x, int64_t n, int64_t stride, int64_t width,
                                    void *acc);
 /* The winning element and its index, n > 0; the first one wins ties, the first NaN wins over
