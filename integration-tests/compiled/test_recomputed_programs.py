@@ -29,6 +29,8 @@ TAPE = (
     "N = w.leaf.exp()\nN.mul_(2)\nM = N * A\nM.add_(1)\nN = M.exp()",
     "N = w.leaf * 2\nN.data.mul_(2)\nN = N * w.leaf", "N = w.model(A.float())",
     "N = w.leaf.exp()\nN.detach().mul_(2)\nN = N * w.leaf",
+    "N = (w.leaf * 2).exp().tanh()\nw.leaf.data.mul_(1.1)",
+    "N = (w.leaf * A).sin() * w.leaf\nw.leaf.detach().numpy()[...] += 1",
     "with flambeau.autocast('cpu'):\n    N = (w.leaf.exp() @ w.leaf.T).exp().float()",
     "A.sum().backward(retain_graph=True)", "(A * A.exp()).sum().backward()",
     "N = autograd.grad(A.exp().sum(), w.leaf, create_graph=True)[0]",

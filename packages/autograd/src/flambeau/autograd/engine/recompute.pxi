@@ -33,15 +33,15 @@ cdef class Budget:
         return fits
 
 
-#: How many aliases the recipes hold, by the address of their storage.
-cdef unordered_map[size_t, int] _aliases
+#: The recipes that hold aliases, as often as they do, by the address of the storage.
+cdef unordered_map[size_t, vector[PyObject *]] _aliases
 
 
 def count_aliases(t):
     """How many aliases recipes and the tensor's own node hold; they keep memory that is moved."""
     cdef fl_tensor *whole = pointer(t)
     cdef size_t storage = <size_t>whole.storage
-    cdef int count = _aliases[storage] if _aliases.count(storage) else 0
+    cdef int count = _aliases[storage].size() if _aliases.count(storage) else 0
     if is_node(whole.autograd):
         count += outputs_saved(<Node>whole.autograd, storage)
     return count
@@ -80,9 +80,7 @@ cdef class Recipe:
     def __dealloc__(self):
         cdef size_t storage
         for storage in self.aliased:
-            _aliases[storage] -= 1
-            if _aliases[storage] == 0:
-                _aliases.erase(storage)
+            forget_reader(storage, <PyObject *>self)
 
     cdef object result(self, Node node):
         """The tensor, without history."""
@@ -110,6 +108,49 @@ cdef class Recipe:
                 and not (<Task>fl_task_in_hand).keep_graph:
             self.made = made
         return made
+
+    cdef int hold(self, int i, object tensor) except -1:
+        """Read a tensor as it is now."""
+        self.held[i] = tensor
+        self.values[i].t = pointer(tensor)
+        self.versions[i] = version_at_saving(self.values[i].t)
+        return 0
+
+    cdef int copy_aliases(self, size_t storage) except -1:
+        """Hold copies of what is not written to yet, instead of aliases."""
+        cdef int i
+        for i in range(self.n):
+            if self.values[i].tag == FL_TENSOR and type(self.held[i]) is not Again \
+                    and <size_t>self.values[i].t.storage == storage \
+                    and self.values[i].t.version[0] == self.versions[i]:
+                self.hold(i, clone(self.held[i]))
+        return 0
+
+
+cdef int forget_reader(size_t storage, PyObject *recipe) noexcept:
+    """A recipe holds an alias less."""
+    cdef size_t i
+    if not _aliases.count(storage):
+        return 0
+    for i in range(_aliases[storage].size()):
+        if _aliases[storage][i] is recipe:
+            _aliases[storage][i] = _aliases[storage].back()
+            _aliases[storage].pop_back()
+            break
+    if _aliases[storage].empty():
+        _aliases.erase(storage)
+    return 0
+
+
+def copy_aliases(size_t storage):
+    """Before others can write to memory uncounted: recipes hold copies of it."""
+    cdef PyObject *reader
+    readers = []
+    for reader in _aliases[storage]:
+        readers.append(<object>reader)
+    _aliases.erase(storage)
+    for recipe in readers:
+        (<Recipe>recipe).copy_aliases(storage)
 
 
 @cython.final
@@ -241,16 +282,15 @@ cdef bint hold_tensor(Recipe recipe, int i, fl_tensor *t) except -1:
         recipe.depth = max(recipe.depth, again.recipe.depth + 1)
         return True
     held = alias_of(<object><PyObject *>t)      # which stays as it is where t.data is replaced
-    if not t.version[0] & FL_VERSION_SAVED and not is_parameter(t):
+    if _core.is_exposed(held) or not t.version[0] & FL_VERSION_SAVED and not is_parameter(t):
         if size_of(t) * SMALL_PART > recipe.size:
             return False
         held = clone(held)
     else:
         recipe.aliased.push_back(<size_t>t.storage)
-        _aliases[<size_t>t.storage] += 1
-    recipe.held[i] = held
-    recipe.values[i].t = pointer(recipe.held[i])
-    recipe.versions[i] = version_at_saving(recipe.values[i].t)
+        _aliases[<size_t>t.storage].push_back(<PyObject *>recipe)
+        _core.read_later(held, copy_aliases)
+    recipe.hold(i, held)
     return True
 
 

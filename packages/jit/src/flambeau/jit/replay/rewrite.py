@@ -19,6 +19,10 @@ _FOREIGN = (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast
             ast.YieldFrom, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
+#: Names of functions that look at the frame they are called from: it must be the original's.
+_OF_FRAMES = frozenset({"locals", "globals", "vars", "dir", "eval", "exec"})
+_OF_FRAMES_IN_MODULES = frozenset({"_getframe", "currentframe"})
+
 #: By code object: the code that tells, and the codes inside it; or why there is none.
 _MADE: dict[CodeType, CodeType | str] = {}
 #: Code that tells already.
@@ -186,13 +190,21 @@ class Rewriter(Statements):
     def visit_Name(self, node: Any) -> Any:
         if not isinstance(node.ctx, ast.Load) or self.is_local(node.id) or node.id == "__debug__":
             return node
+        if node.id in _OF_FRAMES:
+            raise NoSource(f"{node.id}() looks at variables, and is not followed")
         free = node.id in self.free
         return self.tell("f" if free else "g", self.text(node.id), at=node)
 
     def visit_Attribute(self, node: Any) -> Any:
         if not isinstance(node.ctx, ast.Load):
             raise NoSource("an attribute is written to in a way that is not followed")
+        self.check_attribute(node.attr)
         return self.tell("a", self.visit(node.value), self.mangled(node.attr), at=node)
+
+    def check_attribute(self, name: str) -> None:
+        """Refuse those that give frames."""
+        if name in _OF_FRAMES_IN_MODULES:
+            raise NoSource(f"{name}() gives a frame, and is not followed")
 
     def key(self, node: Any) -> Any:
         """What stands between the brackets."""
@@ -227,6 +239,7 @@ class Rewriter(Statements):
             return self.tell("su", self.tell("f", self.text("__class__")),
                              name_of(self.firsts[-1]), at=node)
         if isinstance(called, ast.Attribute):
+            self.check_attribute(called.attr)
             return self.tell("m", self.visit(called.value), self.mangled(called.attr), *args,
                              keywords=node.keywords, at=node)
         return self.tell("c", self.visit(called), *args, keywords=node.keywords, at=node)

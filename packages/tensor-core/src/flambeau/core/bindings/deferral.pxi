@@ -156,7 +156,26 @@ def is_exposed(Tensor t not None) -> bool:
     """Whether a tensor's version may not tell of all writes to its memory: arrays and buffers look
     at it, or tensors that count on their own, as ``t.data`` does."""
     cdef fl_storage *s = fl_root_storage((<fl_tensor *><PyObject *>t).storage)
-    return s.kind == FL_S_FOREIGN or s.is_shared != 0
+    return s.kind == FL_S_FOREIGN or s.is_shared & ~<uint32_t>FL_S_READ_LATER != 0
+
+
+cdef object _told_of_sharing = None
+
+
+def read_later(Tensor t not None, told):
+    """Have ``told(storage_id)`` called before others can write to the memory uncounted."""
+    global _told_of_sharing
+    _told_of_sharing = told
+    fl_root_storage((<fl_tensor *><PyObject *>t).storage).is_shared |= FL_S_READ_LATER
+
+
+cdef int tell_of_sharing(Tensor t) except -1:
+    """Tell who wants to read the memory as it is now."""
+    cdef fl_storage *s = fl_root_storage((<fl_tensor *><PyObject *>t).storage)
+    if s.is_shared & FL_S_READ_LATER:
+        s.is_shared &= ~<uint32_t>FL_S_READ_LATER
+        _told_of_sharing(<uintptr_t>s)
+    return 0
 
 
 def waits(Tensor t not None) -> bool:

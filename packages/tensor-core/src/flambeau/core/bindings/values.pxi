@@ -53,6 +53,7 @@ cdef int _about_to_read(Tensor t, str what) except -1:
 
 cdef int _about_to_share(Tensor t, str what) except -1:
     """The address is given away: what lies there may be read and written from now on."""
+    tell_of_sharing(t)
     fl_settle_for_good(PyUnicode_AsUTF8(what), <fl_tensor *><PyObject *>t)
     return _about_to_read(t, what)
 
