@@ -10,11 +10,16 @@ _INSTEAD = ("write the formula in Python and flambeau.compile() it, register it 
 
 
 def _create_jit_fn(code_string: str, **kwargs: Any) -> Callable[..., Any]:
-    """Not supported: kernels are made from formulas."""
-    raise NotImplementedError(f"cuda.jiterator._create_jit_fn(): {_INSTEAD}")
+    """Return a function that raises when it is called: kernels are made from formulas.
+
+    A module that only defines kernels at its top is thereby importable, as in PyTorch on a CPU.
+    """
+    def refuse(*tensors: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"cuda.jiterator: {_INSTEAD}")
+    return refuse
 
 
 def _create_multi_output_jit_fn(code_string: str, num_outputs: int,
                                 **kwargs: Any) -> Callable[..., Any]:
-    """Not supported: kernels are made from formulas."""
-    raise NotImplementedError(f"cuda.jiterator._create_multi_output_jit_fn(): {_INSTEAD}")
+    """Return a function that raises when it is called: kernels are made from formulas."""
+    return _create_jit_fn(code_string, **kwargs)

@@ -15,7 +15,6 @@ rule("div",
      other=lambda g, self, other: -g * conj(self / other / other))
 rule("floor_divide", self=not_implemented("floor_divide"), other=not_implemented("floor_divide"))
 rule("neg", self=lambda g: -g)
-rule("positive", self=lambda g: g)
 rule("square", self=lambda g, self: g * conj(self * 2))
 
 

@@ -16,6 +16,13 @@ def conj_physical(x):
     return _op["conj"](x) if x.is_complex() else x
 
 
+def positive(x):
+    if x.dtype == _core._dtype_named("bool"):
+        raise RuntimeError("positive(): The `+` operator, on a bool tensor is not supported: "
+                           "write +x.to(flambeau.int64) for numbers")
+    return x
+
+
 def resolve_conj(x):
     return x
 

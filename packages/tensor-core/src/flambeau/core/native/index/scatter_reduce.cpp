@@ -1,6 +1,7 @@
 /* scatter_reduce: elements reduced into the positions named by an index, in the index's order. */
 #include "common/add.h"
 #include "common/args.h"
+#include "common/plain_bools.h"
 #include "index/named_slices.h"
 #include "common/raw.h"
 #include "index/gather_walk.h"
@@ -160,8 +161,7 @@ extern "C" int fl_infer_scatter_reduce(const fl_op *op, const fl_value *in, int 
     return 0;
 }
 
-extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
-                                     fl_tensor *const *outs) {
+static int run_scatter_reduce(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *index = in[2].t, *src = in[3].t;
     int dim, reduce, kind = fl_kind_of_dtype[in[0].t->dtype];
     if (fl_dim_of(op, in, &dim) < 0 || reduce_of(op, in[4], &reduce) < 0)
@@ -190,4 +190,11 @@ extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int,
     reduce_all(j, kind, fl_value_true(in[5]), n);
     out.commit();
     return 0;
+}
+
+extern "C" int fl_run_scatter_reduce(const fl_op *op, const fl_value *in, int n,
+                                     fl_tensor *const *outs) {
+    if (fl_is_bool(in[0].t))
+        return fl_run_on_plain_bools(run_scatter_reduce, op, in, n, outs);
+    return run_scatter_reduce(op, in, n, outs);
 }

@@ -1,6 +1,7 @@
 /* argmax, argmin, max and min along a dimension: the accumulator is a pair (value, index). */
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
+#include "common/plain_bools.h"
 #include "reduce/reduce.h"
 
 namespace {
@@ -113,7 +114,7 @@ int argmax_source(fl_reduce_source s, int least, void *values, int64_t *indices)
 
 }  // namespace
 
-int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
+static int run_argmax(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int reduction = fl_reduction_of(op);
     bool with_values = reduction == FL_RED_MAXDIM || reduction == FL_RED_MINDIM;
@@ -141,4 +142,10 @@ int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs) {
     }
     positions.commit();
     return 0;
+}
+
+int fl_run_argmax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
+    if (fl_is_bool(in[0].t))
+        return fl_run_on_plain_bools(run_argmax, op, in, n, outs);
+    return run_argmax(op, in, n, outs);
 }

@@ -199,7 +199,7 @@ extern "C" int fl_run_reduction(const fl_op *op, const fl_value *in, int n,
     case FL_RED_ARGMAX:
     case FL_RED_ARGMIN:
     case FL_RED_MAXDIM:
-    case FL_RED_MINDIM: return fl_run_argmax(op, in, outs);
+    case FL_RED_MINDIM: return fl_run_argmax(op, in, n, outs);
     case FL_RED_VAR:
     case FL_RED_STD: return fl_run_var(op, in, outs[0]);
     case FL_RED_LOGSUMEXP: return fl_run_logsumexp(op, in, outs[0]);

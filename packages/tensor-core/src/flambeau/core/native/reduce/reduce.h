@@ -107,7 +107,7 @@ int fl_reduce_row_parts(const fl_op *op, const fl_tensor *self, const char *part
 
 /* The runs of the options. */
 int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out);
-int fl_run_argmax(const fl_op *op, const fl_value *in, fl_tensor *const *outs);
+int fl_run_argmax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 int fl_run_var(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_nansum(const fl_op *op, const fl_value *in, fl_tensor *out);

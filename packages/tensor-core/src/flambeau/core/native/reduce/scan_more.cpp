@@ -1,6 +1,7 @@
 /* Running products (cumprod) and running extremes (cummax, cummin). */
 #include "reduce/kernels/scan_more.h"
 #include "reduce/scan.h"
+#include "common/plain_bools.h"
 #include "common/unsigned_order.h"
 
 namespace {
@@ -19,7 +20,7 @@ int infer_cummax(const fl_op *op, const fl_value *in, fl_spec *outs) {
     return 0;
 }
 
-int run_cummax(const fl_op *op, int least, const fl_value *in, fl_tensor *const *outs) {
+int run_extremes(const fl_op *op, int least, const fl_value *in, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
     int dim, kind = fl_kind_of_dtype[self->dtype];
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
@@ -49,6 +50,14 @@ int run_cummax(const fl_op *op, int least, const fl_value *in, fl_tensor *const 
     values.commit();
     positions.commit();
     return 0;
+}
+
+int run_cummax(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    return run_extremes(op, 0, in, outs);
+}
+
+int run_cummin(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    return run_extremes(op, 1, in, outs);
 }
 
 void products(const fl_middle &m, int kind, const char *from, char *to) {
@@ -82,7 +91,9 @@ extern "C" int fl_infer_cummax(const fl_op *op, const fl_value *in, int, fl_spec
 extern "C" int fl_run_cummax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (fl_is_unsigned64(in[0].t))
         return fl_run_in_signed_order(fl_run_cummax, op, in, n, outs);
-    return run_cummax(op, 0, in, outs);
+    if (fl_is_bool(in[0].t))
+        return fl_run_on_plain_bools(run_cummax, op, in, n, outs);
+    return run_cummax(op, in, n, outs);
 }
 
 extern "C" int fl_infer_cummin(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -92,5 +103,7 @@ extern "C" int fl_infer_cummin(const fl_op *op, const fl_value *in, int, fl_spec
 extern "C" int fl_run_cummin(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (fl_is_unsigned64(in[0].t))
         return fl_run_in_signed_order(fl_run_cummin, op, in, n, outs);
-    return run_cummax(op, 1, in, outs);
+    if (fl_is_bool(in[0].t))
+        return fl_run_on_plain_bools(run_cummin, op, in, n, outs);
+    return run_cummin(op, in, n, outs);
 }
