@@ -64,6 +64,8 @@ def save(obj, f, pickle_module=None, pickle_protocol: int = 2,
     write = _writer(obj, f, format or default_save_format["name"])
     if hasattr(f, "write"):
         write(f)
+        if hasattr(f, "flush"):
+            f.flush()       # who reads the file by its name finds all of it
     else:
         replace_atomically(f, write)
 

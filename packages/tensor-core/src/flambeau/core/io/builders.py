@@ -129,11 +129,6 @@ _REFUSED = {
         "a quantized tensor", "is not read; in PyTorch save x.dequantize() instead"),
     "torch._utils._rebuild_nested_tensor": _refused(
         "a nested tensor", "is not read; in PyTorch save x.unbind() instead"),
-    "torch._utils._rebuild_meta_tensor_no_storage": _refused(
-        "a tensor on the meta device", "has no numbers to read; save one with memory"),
-    "torch._tensor._rebuild_from_type_v2": _refused(
-        "a tensor of a subclass or with attributes of its own",
-        "is not read; in PyTorch save x.detach() of a plain tensor instead"),
 }
 
 #: All of it by name.

@@ -10,11 +10,14 @@ from flambeau.core.io.errors import fail, shown
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting
 from flambeau.core.io.sparse_parts import rebuilt
+from flambeau.core.io.storages import storage_over
+from flambeau.core.io.unusual_tensors import meta_tensor, with_attributes
 
 STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
              "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
              "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
 _UNTYPED = "uint8"
+_PLAIN = "torch.Tensor"
 _MOST_COMPUTED = 8      # numbers for each byte of the file
 
 
@@ -24,6 +27,7 @@ class Storage:
     def __init__(self, flat, key: str) -> None:
         self.flat = flat
         self.key = key
+        self.shown: Any = None
 
 
 class StoredTensors:
@@ -37,10 +41,29 @@ class StoredTensors:
     def __init__(self, permission: Permission, size: int) -> None:
         self.permission = permission
         self.computed = _MOST_COMPUTED * size
+        self.shown: dict[int, tuple[Any, Storage]] = {}   # by the identity of what is shown
 
     def setting(self) -> Setting:
         """For the interpreter of pickles."""
-        return Setting(self._names(), self.permission, self.stored, builders.attach)
+        return Setting(self._names(), self.permission, self._show, builders.attach)
+
+    def _show(self, identity) -> Any:
+        """The storage that a pickle names as programs know storages; other things as they are."""
+        found = self.stored(identity)
+        if not isinstance(found, Storage):
+            return found
+        if found.shown is None:
+            untyped = identity[1].name is _UNTYPED
+            name = None if untyped else found.flat.dtype.name
+            found.shown = storage_over(found.flat, name)
+            self.shown[id(found.shown)] = found.shown, found
+        return found.shown
+
+    def _memory(self, shown) -> Storage:
+        """What ``_show`` showed."""
+        if id(shown) not in self.shown:
+            fail("a tensor of the checkpoint has no storage; the file is damaged")
+        return self.shown[id(shown)][1]
 
     def stored(self, identity) -> Any:
         """The storage that a pickle names."""
@@ -59,15 +82,20 @@ class StoredTensors:
                      "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                      "torch._utils._rebuild_tensor_v3": self._tensor_v3,
                      "torch._utils._rebuild_sparse_tensor": self._sparse,
-                     "torch._utils._rebuild_parameter": _parameter}
+                     "torch._utils._rebuild_parameter": _parameter,
+                     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+                     "torch._utils._rebuild_meta_tensor_no_storage": _meta,
+                     "torch._tensor._rebuild_from_type_v2": _of_type}
         for name, dtype in STORAGES.items():
             table[f"torch.{name}Tensor"] = Named(dtype)
         table |= {name: Named(name, build) for name, build in functions.items()}
+        table[_PLAIN] = Named(_PLAIN)
         return builders.NAMES | table
 
-    def _tensor(self, storage, offset, size, stride):
-        if not isinstance(storage, Storage):
-            fail("a tensor of the checkpoint has no storage; the file is damaged")
+    def _tensor(self, shown, offset, size, stride):
+        return self._view(self._memory(shown), offset, size, stride)
+
+    def _view(self, storage: Storage, offset, size, stride):
         numbers = [offset, *_sizes(size), *_sizes(stride)]
         if any(type(n) is not int or not 0 <= n < 1 << 62 for n in numbers) or \
                 len(size) != len(stride) or len(size) > 32:
@@ -76,18 +104,19 @@ class StoredTensors:
         first = storage.flat.storage_offset() + offset
         return storage.flat.as_strided(tuple(size), tuple(stride), first).detach()
 
-    def _tensor_v2(self, storage, offset, size, stride, requires_grad, hooks, metadata=None):
+    def _tensor_v2(self, shown, offset, size, stride, requires_grad, hooks, metadata=None):
         _refuse_hooks(hooks)
-        x = self._tensor(storage, offset, size, stride)
+        storage = self._memory(shown)
+        x = self._view(storage, offset, size, stride)
         return self._finished(x, storage, requires_grad, metadata)
 
-    def _tensor_v3(self, storage, offset, size, stride, requires_grad, hooks, dtype,
+    def _tensor_v3(self, shown, offset, size, stride, requires_grad, hooks, dtype,
                    metadata=None):
         _refuse_hooks(hooks)
-        if not isinstance(storage, Storage) or not isinstance(dtype, _core.dtype):
-            fail("a tensor of the checkpoint has no storage or no dtype; the file is damaged")
-        typed = self.typed(storage, dtype.name)
-        x = self._tensor(typed, offset, size, stride)
+        if not isinstance(dtype, _core.dtype):
+            fail("a tensor of the checkpoint has no dtype; the file is damaged")
+        typed = self.typed(self._memory(shown), dtype.name)
+        x = self._view(typed, offset, size, stride)
         return self._finished(x, typed, requires_grad, metadata)
 
     def _compute(self, count: int) -> None:
@@ -138,3 +167,23 @@ def _parameter(data, requires_grad, hooks):
     if rooms.installed("nn"):
         return rooms.enter("nn").Parameter(data.detach(), requires_grad is True)
     return _core.requiring(data.detach(), requires_grad is True)
+
+
+def _parameter_with_state(data, requires_grad, hooks, state):
+    return with_attributes(_parameter(data, requires_grad, hooks), state)
+
+
+def _meta(dtype, size, stride, requires_grad):
+    if not isinstance(dtype, _core.dtype):
+        fail("a tensor of the checkpoint on the meta device has no dtype; the file is damaged")
+    return meta_tensor(dtype, _sizes(size), _sizes(stride), requires_grad)
+
+
+def _of_type(function, kind, arguments, state):
+    """A tensor with attributes; one of a subclass is code."""
+    if not isinstance(kind, Named) or kind.name != _PLAIN:
+        fail(f"the checkpoint holds a tensor of a subclass, {shown(kind)}, which is not read; in "
+             "PyTorch save x.detach().as_subclass(torch.Tensor) instead")
+    if not isinstance(function, Named) or function.build is None or type(arguments) is not tuple:
+        fail("a tensor of the checkpoint is made by nothing known; the file is damaged")
+    return with_attributes(function.build(*arguments), state)

@@ -20,6 +20,8 @@ from flambeau.core.io.objects import loaded_numpy
 from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
 from flambeau.core.io.pytorch_names import home_in_pytorch
 from flambeau.core.io.sparse_parts import facts_of, parts_of
+from flambeau.core.io.storages import elements_of, is_storage
+from flambeau.core.io.unusual_tensors import attributes_of, meta_facts
 from flambeau.core.size import Size
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class _Storages:
             return self._sparse(obj)
         if isinstance(obj, _core.Tensor):
             return self._tensor(obj, path)
+        if is_storage(obj):
+            return self._storage(obj)
         if isinstance(obj, _core.dtype):
             return Global("torch", obj.name)
         if isinstance(obj, _core.device):
@@ -93,6 +97,15 @@ class _Storages:
             return _reduced(obj, path)
         return None
 
+    def _storage(self, storage: Any) -> Outside:
+        name, flat = elements_of(storage, self.keys)
+        kind = _KINDS.get(name) if name else None
+        key, count = self._key(flat if flat.is_cpu else flat.cpu())
+        if kind:
+            return Outside(("storage", Global("torch", f"{kind}Storage"), key, "cpu", count))
+        return Outside(("storage", Global("torch.storage", "UntypedStorage"), key, "cpu",
+                        count * flat.dtype.itemsize))
+
     def _sparse(self, x: Any) -> Any:
         name, shape, coalesced = facts_of(x)
         parts = [self._view(part, False) for _, part in parts_of(x)]
@@ -102,11 +115,22 @@ class _Storages:
         return Call(Global("torch._utils", "_rebuild_sparse_tensor"), (kind, (*parts, *facts)))
 
     def _tensor(self, x: Any, path: str) -> Any:
+        if x.is_meta:
+            dtype, shape, stride, requires_grad = meta_facts(x)
+            return Call(Global("torch._utils", "_rebuild_meta_tensor_no_storage"),
+                        (Global("torch", dtype), tuple(shape), tuple(stride), requires_grad))
         parameter = getattr(sys.modules.get(f"{rooms.PREFIX}nn"), "Parameter", ())
+        attributes = attributes_of(x)
         plain = isinstance(parameter, tuple) or not isinstance(x, parameter)
         data = self._view(x, plain and x.requires_grad)
+        if plain and attributes:
+            return Call(Global("torch._tensor", "_rebuild_from_type_v2"),
+                        (data.function, Global("torch", "Tensor"), data.arguments, attributes))
         if plain:
             return data
+        if attributes:
+            return Call(Global("torch._utils", "_rebuild_parameter_with_state"),
+                        (data, x.requires_grad, OrderedDict(), attributes))
         return Call(Global("torch._utils", "_rebuild_parameter"),
                     (data, x.requires_grad, OrderedDict()))
 

@@ -11,6 +11,8 @@ from collections import OrderedDict
 from numbers import Complex, Integral, Real
 
 import flambeau.core.io.objects as objects
+import flambeau.core.io.storages as storages
+import flambeau.core.io.unusual_tensors as unusual
 from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.io.errors import FileError
@@ -39,7 +41,7 @@ class _Encoder:
             parts = [self.tensor(part, join(path, name)) for name, part in parts_of(obj)]
             return _with_gradient(obj, {"q": [facts_of(obj), parts]})
         if isinstance(obj, _core.Tensor):
-            return self.tensor(obj, path)
+            return self.attributed(obj, path)
         if obj is None or isinstance(obj, (bool, int, str)) and type(obj) in (bool, int, str):
             return {"v": obj}
         if type(obj) is float:
@@ -52,6 +54,13 @@ class _Encoder:
         if type(obj) in (dict, OrderedDict):
             return self.dictionary(obj, path)
         return self.object(obj, path)
+
+    def attributed(self, x, path: str) -> dict:
+        """A tensor with what the program has set on it."""
+        if x.is_meta:
+            return {"j": unusual.meta_facts(x)}
+        node, attributes = self.tensor(x, path), unusual.attributes_of(x)
+        return {"w": [node, self.node(attributes, path)]} if attributes else node
 
     def tensor(self, x, path: str) -> dict:
         key = (_core.storage_id(x), x.dtype.name, x.storage_offset(), tuple(x.shape), x.stride())
@@ -74,6 +83,9 @@ class _Encoder:
             return {"k": self.objects[id(obj)][0]}
         number = len(self.objects)
         self.objects[id(obj)] = number, obj
+        if storages.is_storage(obj):
+            dtype, elements = storages.elements_of(obj, [key[:2] for key in self.found])
+            return {"m": [number, dtype, self.tensor(elements, path)]}
         if objects.is_array(obj):
             return {"n": [number, self.tensor(objects.array_tensor(obj, path), path)]}
         if (name := objects.name_of(obj)) is not None:
@@ -243,6 +255,11 @@ class _Decoder:
         except RuntimeError as error:
             raise FileError(f"load(): the view of {name!r} is damaged: {error}") from None
 
+    def storage(self, value):
+        number, dtype, node = value
+        found = self.value(node)
+        return self.objects.setdefault(number, storages.storage_over(found, dtype))
+
     def array(self, value):
         number, node = value
         return self.objects.setdefault(number, objects.array_of(self.value(node)))
@@ -285,8 +302,11 @@ _CONTAINERS = {
     "t": _Decoder.tensor,
     "q": _Decoder.sparse,
     "s": _Decoder.view,
+    "j": lambda self, value: unusual.meta_tensor(*value),
+    "m": _Decoder.storage,
     "n": _Decoder.array,
     "g": _Decoder.named,
+    "w": lambda self, value: unusual.with_attributes(*self.values(value)),
     "x": _Decoder.object,
     "k": _Decoder.reference,
 }

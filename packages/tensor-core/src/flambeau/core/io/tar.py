@@ -139,8 +139,8 @@ class _Tar(StoredTensors):
             size = 8 * (2 * ndim + 1)
             numbers = struct.unpack(f"<{2 * ndim + 1}q", whole.part(at, at + size))
             try:
-                self.tensors[key] = self._tensor(self.storages[number], numbers[-1],
-                                                 numbers[:ndim], numbers[ndim:-1])
+                self.tensors[key] = self._view(self.storages[number], numbers[-1],
+                                               numbers[:ndim], numbers[ndim:-1])
             except RuntimeError as error:
                 fail(f"a tensor of the tar archive is damaged: {error}")
             at += size
