@@ -85,6 +85,7 @@ def test_tensors_to_several_devices_and_back(late):
     (lambda: cuda.gds.gds_register_buffer(None), "kvikio"),
     (lambda: cuda.GreenContext.create(1), "priority=-1"),
     (lambda: cuda.jiterator._create_jit_fn("")(1.0), "flambeau.compile"),
+    (lambda: cuda.jiterator._create_multi_output_jit_fn("", 2)(1.0), "flambeau.compile"),
     (lambda: cuda.CUDAPluggableAllocator("x", "a", "f"), "cupy.cuda.set_allocator"),
     (lambda: cuda.tunable.tune_gemm_in_file("x"), "leave tuning out")])
 def test_what_there_is_not(call, hint):

@@ -1,12 +1,14 @@
 """Storages, tensors with attributes, and tensors on the meta device, in both formats."""
 import io
 
-import flambeau as fl
 import pytest
 from checkpoint_files import Call, Name, Stored, archive, tensor
+
+import flambeau as fl
 from flambeau.core.io import FileError
 
 FLOATS = Stored("Float", "0", 2)
+STATED = Name("torch._utils", "_rebuild_parameter_with_state")
 FORMATS = ["flambeau", "torch"]
 
 
@@ -60,10 +62,8 @@ def test_shapes_without_numbers(form):
     Call(Name("torch._tensor", "_rebuild_from_type_v2"), 0, Name("torch", "Tensor"), (), {}),
     Call(Name("torch._tensor", "_rebuild_from_type_v2"), Name("torch._utils", "_rebuild_tensor"),
          Name("torch", "Tensor"), (3, 0, (2,), (1,)), {"a": 1}),
-    Call(Name("torch._utils", "_rebuild_parameter_with_state"), tensor(FLOATS, 0, (2,), (1,)), False, {},
-         {"sum": 1}),
-    Call(Name("torch._utils", "_rebuild_parameter_with_state"), tensor(FLOATS, 0, (2,), (1,)), False, {},
-         {"__class__": 1}),
+    Call(STATED, tensor(FLOATS, 0, (2,), (1,)), False, {}, {"sum": 1}),
+    Call(STATED, tensor(FLOATS, 0, (2,), (1,)), False, {}, {"__class__": 1}),
 ])
 def test_damaged_ones_are_refused(program):
     with pytest.raises(FileError):

@@ -1,6 +1,7 @@
 """Every byte but 0 of a Boolean is true, and only so much: which byte it is makes no difference."""
-import flambeau as fl
 import pytest
+
+import flambeau as fl
 
 BYTES = fl.tensor([[0, 2, 255, 0, 7, 1], [1, 3, 3, 0, 2, 2]], dtype=fl.uint8)
 ROWS = fl.tensor([[0, 0, 1, 1, 0, 1]])
