@@ -368,11 +368,12 @@ int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out) {
     uint64_t mask;
     if (fl_dims_mask(op, in[1], self->ndim, &mask) < 0)
         return -1;
-    if (reduction == FL_RED_AMAX || reduction == FL_RED_AMIN) {
-        int done = narrow_extremes(self, mask, reduce, out);
-        if (done <= 0)
-            return done;
-    }
+    bool extremes = reduction == FL_RED_AMAX || reduction == FL_RED_AMIN;
+    int left = extremes                     ? narrow_extremes(self, mask, reduce, out)
+               : reduction == FL_RED_SUM    ? fl_count_rows(self, mask, out)
+                                            : 1;
+    if (left <= 0)
+        return left;
     Out result(out, kind);
     if (!result.ok())
         return -1;

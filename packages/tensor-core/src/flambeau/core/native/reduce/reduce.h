@@ -105,6 +105,9 @@ void fl_reduce_rows(const fl_op *op, const fl_tensor *self, const void *x, int64
                     int64_t width, char *parts);
 int fl_reduce_row_parts(const fl_op *op, const fl_tensor *self, const char *parts, fl_tensor *out);
 
+/* Sums of bools into int64; 1 where there is no row of them side by side. */
+int fl_count_rows(const fl_tensor *self, uint64_t mask, fl_tensor *out);
+
 /* The runs of the options. */
 int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out);
 int fl_run_argmax(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);

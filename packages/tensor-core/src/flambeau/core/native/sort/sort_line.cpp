@@ -14,10 +14,14 @@ const int64_t MAX_SHORT_LINE_ELEMENTS = 160;
 struct Packed {
     typedef uint64_t item;
     static const int FIRST = 4, LAST = 8;       /* digits that hold the key */
+    static item join(uint32_t key, int64_t position) {
+        return (uint64_t)key << 32 | (uint64_t)position;
+    }
     static item make(float x, int64_t position, bool descending) {
         uint32_t key = fl_sort_key(x);
-        return (uint64_t)(descending ? ~key : key) << 32 | (uint64_t)position;
+        return join(descending ? ~key : key, position);
     }
+    static uint32_t key(item v) { return (uint32_t)(v >> 32); }
     static unsigned digit(item v, int d) { return (unsigned)(v >> (8 * d)) & 255; }
     static int64_t position(item v) { return (int64_t)(v & 0xffffffffu); }
 };
@@ -34,10 +38,10 @@ struct Wide {
 };
 
 template <class Form>
-void count_digits(const typename Form::item *a, int64_t n, int64_t (*count)[256]) {
-    memset(count, 0, sizeof(int64_t) * 256 * (Form::LAST - Form::FIRST));
+void count_digits(const typename Form::item *a, int64_t n, int last, int64_t (*count)[256]) {
+    memset(count, 0, sizeof(int64_t) * 256 * (size_t)(last - Form::FIRST));
     for (int64_t i = 0; i < n; i++)
-        for (int d = Form::FIRST; d < Form::LAST; d++)
+        for (int d = Form::FIRST; d < last; d++)
             count[d - Form::FIRST][Form::digit(a[i], d)]++;
 }
 
@@ -58,15 +62,17 @@ bool distribute(const typename Form::item *a, typename Form::item *b, int64_t n,
     return true;
 }
 
+/* By the digits below `last`; the sorted items are in a or b. */
 template <class Form>
-typename Form::item *sort_items(typename Form::item *a, typename Form::item *b, int64_t n) {
+typename Form::item *sort_items(typename Form::item *a, typename Form::item *b, int64_t n,
+                                int last = Form::LAST) {
     if (n <= MAX_SHORT_LINE_ELEMENTS) {
         std::sort(a, a + n);
         return a;
     }
     int64_t count[Form::LAST - Form::FIRST][256];
-    count_digits<Form>(a, n, count);
-    for (int d = Form::FIRST; d < Form::LAST; d++)
+    count_digits<Form>(a, n, last, count);
+    for (int d = Form::FIRST; d < last; d++)
         if (distribute<Form>(a, b, n, d, count[d - Form::FIRST]))
             std::swap(a, b);
     return a;
@@ -87,6 +93,32 @@ void sort_as(const T *x, int64_t n, bool descending, void *room, T *values, int6
         values[i] = x[positions[i]];
 }
 
+/* Integers that lie within 2^32 of each other: packed by their distance from the first in order,
+ * which gives them back. */
+bool sort_near(const int64_t *x, int64_t n, bool descending, void *room, int64_t *values,
+               int64_t *positions) {
+    int64_t low = n ? x[0] : 0, high = low;
+    for (int64_t i = 1; i < n; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    uint64_t range = (uint64_t)high - (uint64_t)low;
+    if (range > UINT32_MAX || n > INT64_C(0xffffffff))
+        return false;
+    uint64_t *a = (uint64_t *)room, *b = a + n;
+    for (int64_t i = 0; i < n; i++)
+        a[i] = Packed::join((uint32_t)(descending ? high - x[i] : x[i] - low), i);
+    int last = Packed::FIRST;
+    for (; range; range >>= 8)
+        last++;
+    a = sort_items<Packed>(a, b, n, last);
+    for (int64_t i = 0; i < n; i++) {
+        positions[i] = Packed::position(a[i]);
+        values[i] = descending ? high - Packed::key(a[i]) : low + Packed::key(a[i]);
+    }
+    return true;
+}
+
 bool packs(int kind, int64_t n) { return kind == FL_K_F32 && n <= INT64_C(0xffffffff); }
 
 }  // namespace
@@ -101,6 +133,6 @@ void fl_sort_line(int kind, const void *x, int64_t n, bool descending, void *roo
         sort_as<Packed>((const float *)x, n, descending, room, (float *)values, positions);
     else if (kind == FL_K_F64)
         sort_as<Wide>((const double *)x, n, descending, room, (double *)values, positions);
-    else
+    else if (!sort_near((const int64_t *)x, n, descending, room, (int64_t *)values, positions))
         sort_as<Wide>((const int64_t *)x, n, descending, room, (int64_t *)values, positions);
 }
