@@ -11,6 +11,7 @@ import pytest
 import flambeau
 from flambeau import nn
 from flambeau.jit.errors import ReplayError
+from flambeau.jit.replay.call import Replayed
 
 FACTOR = 2.0
 WEIGHT = flambeau.ones(3, requires_grad=True)
@@ -104,6 +105,18 @@ def test_comparisons_become_rarer_while_they_find_nothing():
     run.left = 0
     run(x)
     assert run.every == run.left == 2000
+
+
+def test_more_lengths_than_programs_are_seldom_recorded(monkeypatch):
+    """A recording that takes another's place has to be earned by many replays."""
+    recorded = []
+    monkeypatch.setattr(Replayed, "_record", lambda self, args, kwargs, record=Replayed._record:
+                        recorded.append(len(args[0])) or record(self, args, kwargs))
+    replayed = Replayed(lambda x: x * 2 + 1, 0)
+    for turn in range(9):
+        for length in range(1, 21):
+            assert replayed(flambeau.full((length,), turn)).tolist() == [2 * turn + 1] * length
+    assert len(recorded) <= 8 + 2 + 2
 
 
 def test_the_source_of_a_lambda_in_a_lambda():

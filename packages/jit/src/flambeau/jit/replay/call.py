@@ -57,7 +57,7 @@ class Replayed(bridge.ReplayedCall):
             return self.ordinary(*args, **kwargs)
         if self.programs and self.programs[0].guards.failed:
             self.refusal = f"guards fail: {_describe(self.programs[0].guards.failed)}"
-        self.budget -= 1
+        self.budget -= self._price()
         recorded = self._record(args, kwargs)
         if recorded.program is None:
             self.failures += 1
@@ -85,8 +85,12 @@ class Replayed(bridge.ReplayedCall):
 
     def _may_record(self) -> bool:
         self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, 2 * MOST_PROGRAMS)
-        return self.failures < MOST_FAILURES and self.budget > 0 and bridge.may_record() \
-            and getattr(sys, "_is_gil_enabled", lambda: True)()
+        return self.failures < MOST_FAILURES and self.budget >= self._price() \
+            and bridge.may_record() and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+    def _price(self) -> int:
+        """What a recording costs: more where another program has to go, which may be missed."""
+        return 1 if len(self.programs) < MOST_PROGRAMS else MOST_PROGRAMS
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
         return self.ordinary.guarded(lambda: Recorder(args, kwargs).run(self.fn))
