@@ -57,6 +57,20 @@ def ran(use: Use, compiled: Compiled, rows: int) -> Any:
     return found, flambeau.get_rng_state().tolist()
 
 
+def each_call(work: Callable[..., Any], changes: list[Callable[[], Any]]) -> list[Any]:
+    """What a function gives three times before and after each change."""
+    kept: list[Any] = []
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(3):
+            try:
+                kept.append(work())
+            except (ArithmeticError, LookupError, NameError, RuntimeError, TypeError, ValueError,
+                    AttributeError) as error:
+                kept.append(f"{type(error).__name__}: {error}")
+    return kept
+
+
 def _as_it_is(function: Any) -> Any:
     return function
 
