@@ -156,7 +156,7 @@ class DeviceGraphs:
     @staticmethod
     def concern(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call has tensors, all on one device that is not the CPU."""
-        if any([trust.is_tensor(each) and each.is_cpu for each in args]):
+        if any(trust.is_tensor(each) and each.is_cpu for each in args):
             return False
         found = {each.device for each in tree_flatten((args, kwargs))[0] if trust.is_tensor(each)}
         return len(found) == 1 and found.pop().type != "cpu"
