@@ -343,3 +343,27 @@ def test_objects_of_functions_are_good_for_nothing():
     assert isinstance(cube, Cube)
     with pytest.raises(RuntimeError, match="non-static forward method is deprecated"):
         cube(reals(2))
+
+
+def test_a_saved_output_has_its_history_in_a_backward_that_is_not_recorded():
+    seen = []
+
+    class Root(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.sqrt()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            y, = ctx.saved_tensors
+            with flambeau.enable_grad():        # the slope of y * y at y, as solvers compute it
+                slope, = flambeau.autograd.grad((y * y).sum(), y)
+            seen.append((y.requires_grad, y.grad_fn is not None))
+            return g / slope
+
+    x = flambeau.tensor([1.0, 4.0], requires_grad=True)
+    Root.apply(x).sum().backward()
+    assert x.grad.tolist() == [0.5, 0.25]
+    assert seen == [(True, True)]

@@ -177,3 +177,34 @@ def test_an_empty_share():
     with pytest.warns(UserWarning, match=r"lengths\[1\], 0.25 of 2 samples, gives an empty"):
         parts = data.random_split(range(2), [0.75, 0.25])
     assert [len(part) for part in parts] == [2, 0]
+
+
+class Sliced(flambeau.utils.data.DataLoader):
+    """Reads a batch by one call of the dataset, as torchtuples does."""
+
+    reads_batches = False
+
+    def __iter__(self):
+        self.reads_batches, self.collate_fn = True, lambda batch: batch
+        return super().__iter__()
+
+    @property
+    def _auto_collation(self):
+        return not self.reads_batches and super()._auto_collation
+
+    @property
+    def _index_sampler(self):
+        return self.batch_sampler if super()._auto_collation else self.sampler
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_subclasses_say_how_batches_are_collated(workers):
+    class Rows(flambeau.utils.data.Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            return flambeau.arange(5)[index] * 10, len(index)
+
+    found = list(Sliced(Rows(), 2, num_workers=workers))
+    assert [(a.tolist(), b) for a, b in found] == [([0, 10], 2), ([20, 30], 2), ([40], 1)]

@@ -44,7 +44,9 @@ def test_versions_pass_what_programs_ask():
         print(torch.__version__ >= "2.0", torch.__version__ >= (1, 13), torch.__version__ < "2.9")
         print(torch.__version__ >= "2.13", torch.__version__ == (2, 13), torch.__version__ > "10")
         print("torch" in importlib.metadata.packages_distributions()["torch"])
-    """) == ["True True", "True True False", "True True False", "True"]
+        from torch.torch_version import TorchVersion
+        print(type(torch.__version__) is TorchVersion, TorchVersion("2.10") > "2.9")
+    """) == ["True True", "True True False", "True True False", "True", "True True"]
 
 
 def test_what_is_not_made_may_be_imported_and_raises_at_use():

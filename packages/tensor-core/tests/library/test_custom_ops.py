@@ -155,7 +155,20 @@ def test_wrong_arguments(sine):
     with pytest.raises(ValueError, match="must have a type annotation|any number"):
         custom_op("tests::bare", lambda x: x, mutates_args=())
     with pytest.raises(NotImplementedError, match="Triton"):
-        flambeau.library.triton_op("tests::t", mutates_args=())
+        flambeau.library.wrap_triton(sine)
+
+
+def test_operators_for_triton_run_their_function_or_what_is_registered():
+    def twice(x: flambeau.Tensor) -> flambeau.Tensor:
+        return x * 2
+
+    op = flambeau.library.triton_op("tests::twice", twice)
+    op.register_fake(lambda x: flambeau.empty_like(x))
+    assert op(flambeau.ones(2)).tolist() == flambeau.ops.tests.twice(flambeau.ones(2)).tolist()
+    lib = Library("tests", "FRAGMENT")
+    lib.impl("twice", lambda x: x * 3, "CPU")
+    assert op(flambeau.ones(1)).tolist() == [3.0]
+    lib._destroy()
 
 
 def test_libraries_define_and_end():

@@ -14,6 +14,7 @@ class TorchVersion(str):
     """A version that compares by its numbers, with text, tuples and other versions."""
 
     __slots__ = ()
+    __module__ = "torch.torch_version"
 
     @staticmethod
     def _key(value: object) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ class finfo(_Limits):
     """Limits of a floating dtype.
 
     Args:
-        type: A floating or complex dtype; the default dtype when left out.
+        type: A floating or complex dtype, or Python's type; the default dtype when left out.
 
     Example:
         >>> import flambeau
@@ -52,8 +52,8 @@ class finfo(_Limits):
     smallest_normal: float
     resolution: float
 
-    def __init__(self, type: _core.dtype | None = None) -> None:
-        type = type or _core.get_default_dtype()
+    def __init__(self, type: _core.dtype | type | None = None) -> None:
+        type = _core._as_dtype(type) if type else _core.get_default_dtype()
         name = type.to_real().name
         if name not in _FLOATS:
             raise TypeError(f"finfo() requires a floating dtype, got {type}; use iinfo()")
@@ -76,7 +76,7 @@ class iinfo(_Limits):
     """Limits of an integer dtype.
 
     Args:
-        type: An integer dtype.
+        type: An integer dtype, or ``int``.
 
     Example:
         >>> import flambeau
@@ -88,7 +88,8 @@ class iinfo(_Limits):
     max: int
     min: int
 
-    def __init__(self, type: _core.dtype) -> None:
+    def __init__(self, type: _core.dtype | type) -> None:
+        type = _core._as_dtype(type)
         if type.is_floating_point or type.is_complex or type.name == "bool":
             raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo()")
         self.dtype = type.name

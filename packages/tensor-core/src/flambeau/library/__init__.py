@@ -18,7 +18,7 @@ Example:
 from __future__ import annotations
 
 from flambeau.library.checks import opcheck
-from flambeau.library.custom import CustomOpDef, custom_op
+from flambeau.library.custom import CustomOpDef, custom_op, triton_op
 from flambeau.library.registering import (
     Library,
     define,
@@ -31,7 +31,6 @@ from flambeau.library.registering import (
     register_kernel,
     register_torch_dispatch,
     register_vmap,
-    triton_op,
     wrap_triton,
 )
 from flambeau.library.schemas import infer_schema

@@ -109,6 +109,33 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str]
     return decorate if fn is None else decorate(fn)
 
 
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str] = (),
+              schema: str | None = None) -> Any:
+    """Make an operator of a Python function that may call kernels of Triton where there are some.
+
+    Here it is ``custom_op``: a call runs the function, or what is registered for the device.
+    Kernels themselves are refused by ``wrap_triton``.
+
+    Args:
+        name: ``"namespace::name"``.
+        fn: What computes; a decorator is returned where it is left out.
+        mutates_args: Names of the tensors that it writes to.
+        schema: ``"(Tensor x) -> Tensor"``, instead of annotations.
+
+    Returns:
+        The operator, a ``CustomOpDef``.
+
+    Example:
+        >>> import flambeau
+        >>> @flambeau.library.triton_op("docop::twice", mutates_args=())
+        ... def twice(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x * 2
+        >>> twice(flambeau.ones(2))
+        tensor([2., 2.])
+    """
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
 def _check_mutated(definition: Definition, mutates_args: Any) -> None:
     written = {a.name for a in definition.schema.arguments if a.is_write}
     if mutates_args != "unknown" and set(mutates_args) != written:

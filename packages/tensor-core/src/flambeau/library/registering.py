@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from flambeau.library.operators import Definition, OpOverload, OpOverloadPacket, definitions
@@ -343,13 +343,6 @@ def get_ctx() -> _FakeContext:
 def fallthrough_kernel() -> NoReturn:
     """Stands for no kernel; it is not called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
-
-
-def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str] = (),
-              schema: str | None = None) -> NoReturn:
-    """Refuse: there is no Triton here; see ``custom_op`` and ``flambeau.cuda.CudaKernel``."""
-    raise NotImplementedError(f"triton_op({name!r}): kernels of Triton are not run here; write the "
-                              "kernel with CuPy and register it with flambeau.library.custom_op")
 
 
 def wrap_triton(triton_kernel: Any, /) -> NoReturn:

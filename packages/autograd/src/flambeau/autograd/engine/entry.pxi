@@ -280,7 +280,7 @@ cdef class KeptTensor(SavedTensor):
             return refusing(again, self.refusal, node)
         if self.packed is not None:
             return again
-        if self.output_nr < 0 or node is None or not FL.get_mode() & FL_M_GRAD:
+        if self.output_nr < 0 or node is None:
             return self.tensor
         again = alias_of(self.tensor)
         attach(<fl_tensor *><PyObject *>again, node, self.output_nr)

@@ -300,7 +300,7 @@ class DataLoader(Generic[Sample]):
         """What a job holds; see ``Fetcher``."""
         if self._is_iterable:
             return "next"
-        if self.batch_sampler is None:
+        if not self._auto_collation:    # which subclasses override, as the sampler of indices
             return "one"
         plain = self.collate_fn is default_collate and stacks_tensors()
         whole = plain and gathers(self.dataset)
@@ -311,13 +311,13 @@ class DataLoader(Generic[Sample]):
         if mode == "next":
             return forever
         if mode == "one":
-            return lambda: iter(self.sampler)
+            return lambda: iter(self._index_sampler)
         batches = self.batch_sampler
         known = (SequentialSampler, RandomSampler)
         ordered = type(batches) is BatchSampler and type(batches.sampler) in known
         if mode == "rows" and ordered and not batches.sampler.is_long:
             return self._tensor_batches
-        return lambda: map(list, self.batch_sampler)
+        return lambda: map(list, self._index_sampler)
 
     def _tensor_batches(self) -> Iterator[Any]:
         """The batches as tensors of indices."""

@@ -69,6 +69,17 @@ HOMES = {
         "_default_to_fused_or_foreach", "_disable_dynamo_if_unsupported", "_dispatch_sqrt",
         "_get_capturable_supported_devices", "_get_value", "_stack_if_compiling",
         "_use_grad_for_differentiable", "_view_as_real")},
+    **{f"_utils.{name}": "gathered" for name in (
+        "_element_size", "_flatten_dense_tensors", "_take_tensors", "_unflatten_dense_tensors")},
+    **{f"autograd.functional.{name}": "functionals" for name in (
+        "_as_tuple", "_construct_standard_basis_for", "_grad_postprocess", "_tuple_postprocess")},
+    "_vmap_internals._vmap": "functionals",
+    "distributions.multivariate_normal._precision_to_scale_tril": "functionals",
+    "distributions.transforms._clipped_sigmoid": "functionals",
+    "_higher_order_ops.associative_scan": "functionals",
+    "_higher_order_ops.associative_scan.associative_scan": "functionals",
+    "testing.assert_allclose": "checks", "Future": "types",
+    "optim.lbfgs._strong_wolfe": "optimizers", "optim.lbfgs._cubic_interpolate": "optimizers",
     **{f"utils._contextlib.{name}": "contexts" for name in (
         "_DecoratorContextManager", "_NoParamDecoratorContextManager")},
     **{f"nn.init._no_grad_{name}_": "contexts" for name in ("fill", "normal", "uniform", "zero")},

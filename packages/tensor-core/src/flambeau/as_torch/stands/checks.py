@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import flambeau
 from flambeau.core import Tensor
 from flambeau.core.compat.asserting import _assert
 
@@ -49,3 +50,23 @@ _check_tensor_all = partial(_check_tensor_all_with, RuntimeError)
 __all__ = ["_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
            "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value",
            "_check_with"]
+
+
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
+                    atol: float | None = None, equal_nan: bool = True, msg: str = "") -> None:
+    """The older form of `torch.testing.assert_close`: dtypes may differ, and NaN equals NaN.
+
+    Args:
+        actual: A tensor, or what becomes one.
+        expected: The same.
+        rtol: Relative to the expected element; by dtype where both are left out.
+        atol: The absolute difference.
+        equal_nan: Whether NaN equals NaN.
+        msg: Of the error; made where it is empty.
+    """
+    actual, expected = (each if isinstance(each, Tensor) else flambeau.tensor(
+        each, dtype=None if not isinstance(actual, Tensor) else actual.dtype)
+        for each in (actual, expected))
+    flambeau.testing.assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True,
+        check_dtype=False, check_stride=False, msg=msg or None)

@@ -7,6 +7,7 @@ from typing import IO, Any, TypeAlias
 
 import flambeau
 from flambeau import rooms
+from flambeau.futures import Future
 
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION: TypeAlias = (Callable[[Any, str], Any] | flambeau.device | str | dict[str, str]
@@ -14,6 +15,7 @@ MAP_LOCATION: TypeAlias = (Callable[[Any, str], Any] | flambeau.device | str | d
 
 _collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
 _worker_init_fn_t: TypeAlias = Callable[[int], None]
+__all__ = ["Future"]
 #: The protocol of pickles in files.
 DEFAULT_PROTOCOL = 2
 legacy_contiguous_format = flambeau.contiguous_format

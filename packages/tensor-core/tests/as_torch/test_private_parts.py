@@ -1,0 +1,69 @@
+"""Private parts of optimizers, functions and distributions that libraries take."""
+from __future__ import annotations
+
+import pytest
+from test_alias import lines
+
+
+def test_line_search_of_lbfgs():
+    pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    assert lines("""
+        import torch
+        from torch.optim.lbfgs import _strong_wolfe
+        def loss(x, t, d):
+            at = x + t * d
+            return float(((at - 3) ** 2).sum()), 2 * (at - 3)
+        x = torch.zeros(1)
+        f, g = loss(x, 0.0, x)
+        f, g, t, evaluations = _strong_wolfe(loss, x, 0.01, -g, f, g, -g.dot(g))
+        print(f"{f:.3f} {t:.3f} {g.item():.3f} {evaluations}")
+        from torch.optim.lbfgs import _cubic_interpolate
+        print(_cubic_interpolate(0.0, 1.0, -2.0, 3.0, 4.0, 4.0), _cubic_interpolate(
+            0.0, 1.0, -2.0, 3.0, 4.0, 4.0, bounds=(1.5, 2.0)))
+    """) == ["5.760 0.100 -4.800 2", "1.0 1.5"]
+
+
+def test_lists_of_tensors_as_one():
+    assert lines("""
+        import torch
+        from torch._utils import (_element_size, _flatten_dense_tensors, _take_tensors,
+                                  _unflatten_dense_tensors)
+        a = [torch.arange(6.).view(2, 3), torch.ones(4), torch.zeros(2, dtype=torch.int32)]
+        flat = _flatten_dense_tensors(a[:2])
+        again = _unflatten_dense_tensors(flat, a[:2])
+        print(flat.shape, all(map(torch.equal, a, again)), _element_size(torch.float16))
+        print([[each.numel() for each in few] for few in
+               _take_tensors([*a, torch.ones(30), torch.ones(2)], 40)])
+    """) == ["torch.Size([10]) True 2", "[[6, 4], [30], [2], [2]]"]
+
+
+def test_parts_of_functions_and_distributions():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch._higher_order_ops.associative_scan import associative_scan
+        from torch._vmap_internals import _vmap
+        from torch.autograd.functional import _construct_standard_basis_for
+        from torch.distributions.multivariate_normal import _precision_to_scale_tril
+        from torch.distributions.transforms import _clipped_sigmoid
+        from torch.testing import assert_allclose
+        P = torch.tensor([[2., .5, .1], [.5, 3., .2], [.1, .2, 1.]], dtype=torch.double)
+        L = _precision_to_scale_tril(P)
+        print(torch.allclose(L @ L.T @ P, torch.eye(3).double()), torch.equal(L, L.tril()))
+        print([x.tolist() for x in _construct_standard_basis_for(
+            (torch.zeros(2), torch.zeros(1)), (2, 1))])
+        x, scan = torch.arange(1., 7).view(2, 3), lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1])
+        print(associative_scan(lambda a, b: a * b, x, 1).tolist(),
+              associative_scan(lambda a, b: a + b, x, 0, reverse=True).tolist())
+        print(associative_scan(scan, (torch.full((3,), .5), torch.ones(3)), 0)[1].tolist())
+        print(_vmap(lambda x: x * 2)(torch.ones(2)).tolist(),
+              torch.Future is torch.futures.Future)
+        print(all(0 < y < 1 for y in _clipped_sigmoid(torch.tensor([-200., 200.])).tolist()))
+        assert_allclose(torch.ones(2).double(), [1., 1.])
+        try:
+            assert_allclose(torch.ones(2), torch.zeros(2))
+        except AssertionError:
+            print("differs")
+    """) == ["True True", "[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[0.0], [0.0], [1.0]]]",
+             "[[1.0, 2.0, 6.0], [4.0, 20.0, 120.0]] [[5.0, 7.0, 9.0], [4.0, 5.0, 6.0]]",
+             "[1.0, 1.5, 1.75]", "[2.0, 2.0] True", "True", "differs"]
