@@ -20,6 +20,12 @@ from torch_suite import causes, driver, names, report, scope, stubs, table
      "absent: torch._f"),
     ("ValueError", "sizes (2, 3) and (4,)\nmore", "ValueError: sizes (..) and (..)"),
     ("AssertionError", "", "AssertionError"),
+    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe following "
+     "dtypes worked in forward but are not listed by the OpInfo: {flambeau.int8}.",
+     "dtypes: more than PyTorch has"),
+    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe following "
+     "dtypes did not work in forward but are listed by the OpInfo: {flambeau.int8, flambeau.bool}.",
+     "dtypes: without bool, int8"),
 ])
 def test_failures_are_grouped_by_cause(kind, message, cause):
     assert causes.cause(kind, message) == cause
@@ -38,6 +44,9 @@ def test_private_attributes_count_where_flambeau_itself_asks_for_them():
     ("absent: torch._C._jit_set", "TestX.test_y", False),
     ("absent: torch.qint8", "TestX.test_y", False),
     ("absent: torch.bits8", "TestX.test_y", False),
+    ("dtypes: more than PyTorch has", "TestX.test_y", False),
+    ("dtypes: without complex32", "TestX.test_y", False),
+    ("dtypes: without bool, complex32", "TestX.test_y", True),
 ])
 def test_scope(cause, test, inside):
     assert (scope.reason(cause, test) is None) == inside
@@ -55,6 +64,19 @@ def test_a_sample_is_the_same_each_time_and_keeps_the_order():
     assert driver.sample(ids, 1) == ids
     drawn = driver.sample(ids, 10)
     assert len(drawn) == 3 and drawn == sorted(drawn) == driver.sample(ids, 10)
+    assert drawn != driver.sample(ids, 10, seed=1)
+
+
+def test_out_where_pytorch_takes_none_is_no_failure():
+    def record(name, line):
+        return {"id": name, "outcome": "failed", "type": "AssertionError", "line": f"680: {line}",
+                "message": "Exception not raised"}
+
+    raises = "with self.assertRaises(Exception):"
+    records = [record("T.test_out_warning_f", raises), record("T.test_out_f", "self.assertEqual(a"),
+               record("T.test_outer", raises)]
+    report.judge(records, {})
+    assert [each["verdict"] for each in records] == ["out of scope", "failed", "failed"]
 
 
 def test_counts():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -43,7 +44,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("folder", type=Path, help="PyTorch's test/")
     parser.add_argument("files", nargs="+", help="test_torch.py functorch/test_vmap.py ...")
     parser.add_argument("-k", default="", help="only ids that hold this text")
+    parser.add_argument("--without", default="", metavar="REGEX", help="leave these ids out")
     parser.add_argument("--one-in", type=int, default=1, metavar="N", help="draw a sample")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--chunk", type=int, default=100, help="tests in one process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--limit", type=float, default=60.0, help="processor seconds a test")
@@ -58,15 +61,35 @@ def one_file(options: argparse.Namespace, file: Path) -> list[report.Record]:
     sources = beside if (beside / "torch" / "testing").is_dir() else None
     flambeau = driver.Engine("flambeau", sources, options.limit)
     file = file.resolve()
-    ids = [each for each in driver.collect(flambeau, file) if options.k in each]
-    ids = driver.sample(ids, options.one_in)
+    ids = [each for each in driver.collect(flambeau, file) if options.k in each
+           and not (options.without and re.search(options.without, each))]
+    ids = driver.sample(ids, options.one_in, options.seed)
     records = driver.run(flambeau, file, ids, options.chunk, options.jobs)
     failures = [record["id"] for record in records if record["outcome"] == "failed"]
     judged: dict[str, report.Record] = {}
     if failures and not options.no_pytorch:
         judged = in_pytorch(options, file, sources, failures)
+        newer = [each for each, record in judged.items() if record.get("newer_library")]
+        records = with_newer_library(options, file, records, newer)
     report.judge(records, judged)
     return records
+
+
+def with_newer_library(
+    options: argparse.Namespace, file: Path, records: list[report.Record], ids: list[str]
+) -> list[report.Record]:
+    """Run again what PyTorch passes only with the library of its own version: like with like."""
+    if not ids:
+        return records
+    flambeau = driver.Engine("flambeau", None, options.limit)
+    try:
+        known = set(driver.collect(flambeau, file))
+    except driver.CannotCollect:
+        return records
+    again = [each for each in ids if each in known]
+    found = {record["id"]: record
+             for record in driver.run(flambeau, file, again, options.chunk, options.jobs)}
+    return [found.get(record["id"], record) for record in records]
 
 
 def in_pytorch(
@@ -84,7 +107,8 @@ def in_pytorch(
             continue
         open_ids = [each for each in ids if each in known and not _passed(found.get(each))]
         for record in driver.run(engine, file, open_ids, options.chunk, options.jobs):
-            found[record["id"]] = record
+            found[record["id"]] = {**record, "newer_library": library is None and bool(sources)
+                                   and _passed(record)}
     return found
 
 

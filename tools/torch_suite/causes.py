@@ -37,7 +37,16 @@ def cause(kind: str, message: str, in_test: bool = False) -> str:
         return f"absent: {match[2]}.{match[1]}"
     if in_test and kind == "AttributeError" and (match := PRIVATE.search(message)):
         return f"absent: {match[1]}.{match[2]}"
+    if "The supported dtypes for" in message:
+        return _dtypes(message)
     text = next((line.strip() for line in message.splitlines() if line.strip()), "")
     for pattern, stands_for in NOISE:
         text = pattern.sub(stands_for, text)
     return f"{kind}: {text[:140]}" if text else kind
+
+
+def _dtypes(message: str) -> str:
+    """Of a test of an operator's dtypes: which do not work and should, or that more work."""
+    missing = re.findall(r"did not work in \w+ but are listed by the OpInfo: \{(.*?)\}", message)
+    names = sorted({name.rpartition(".")[2] for each in missing for name in each.split(", ")})
+    return "dtypes: " + (f"without {', '.join(names)}" if names else "more than PyTorch has")

@@ -58,9 +58,9 @@ def run(engine: Engine, file: Path, ids: Sequence[str], chunk: int, jobs: int) -
         return [record for records in done for record in records]
 
 
-def sample(ids: Sequence[str], one_in: int) -> list[str]:
+def sample(ids: Sequence[str], one_in: int, seed: int = 0) -> list[str]:
     """Draw one id in so many by chance, the same ones each time, in their order."""
-    drawn = set(random.Random(0).sample(ids, -(-len(ids) // one_in)))
+    drawn = set(random.Random(seed).sample(ids, -(-len(ids) // one_in)))
     return [each for each in ids if each in drawn]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,10 @@ from .scope import reason
 
 Record = dict[str, Any]
 
+#: Tests of `out=`, and their line that expects a function without it to refuse it.
+OUT_TEST = re.compile(r"\.test_out_")
+OUT_LINE = "with self.assertRaises(Exception):"
+
 
 def judge(records: list[Record], in_pytorch: dict[str, Record]) -> None:
     """Add `cause`, and the verdict "elsewhere" or "out of scope", to the failures."""
@@ -18,6 +23,8 @@ def judge(records: list[Record], in_pytorch: dict[str, Record]) -> None:
         if record["outcome"] != "failed":
             continue
         record["cause"] = cause(record["type"], record["message"], record.get("in_test", False))
+        if OUT_TEST.search(record["id"]) and record.get("line", "").endswith(OUT_LINE):
+            record["cause"] = "out= where PyTorch takes none"
         record["pytorch"] = in_pytorch.get(record["id"], {}).get("outcome", "not collected")
         if record["pytorch"] in ("failed", "skipped"):
             record["verdict"] = "fails in PyTorch too"

@@ -38,6 +38,12 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"",
     ),
     (
+        "what PyTorch refuses and Flambeau computes: dtypes, and `out=` of functions without it",
+        r"dtypes: more than PyTorch has|dtypes: without complex32$"
+        r"|^out= where PyTorch takes none",
+        r"",
+    ),
+    (
         "hub, mobile: not part of Flambeau",
         r"absent: torch\.(?:hub|futures|utils\.mobile\w*)\b",
         r"[Nn]ested_?[Tt]ensor",

@@ -46,6 +46,7 @@ CALLS: dict[str, list[Call]] = {
                 _c(lambda lib, a, b: lib.complex(a, b), (2, 1, 3), (4, 1), d=TWO),
                 _c(lambda lib, a, b: lib.complex(a, b), (), (0, 2), d=TWO)],
     "polar": [_c(lambda lib, a, b: lib.polar(a, b), (3, 1), (4,), domain=(0.1, 3.0), d=TWO)],
+    "positive": [_c(lambda lib, x: lib.positive(x), d=NUMBERS), _c(lambda lib, x: +x, d=NUMBERS)],
     "resolve_conj": [_c(lambda lib, x: x.conj().resolve_conj(), d=("complex64", "float32"))],
     "resolve_neg": [_c(lambda lib, x: x.resolve_neg(), d=("complex64", "int32"))],
     # ---- reductions

@@ -168,6 +168,8 @@ CALLS = {
                        _c(lambda lib, x, i: lib.take_along_dim(x, i), (2, 4), extra=(INDEX,))],
     "argwhere": [_c(lambda lib, x: x.argwhere(), d=BOTH),
                  _c(lambda lib, x: x.argwhere(), (), d=BOTH)],
+    "nonzero_static": [_c(lambda lib, x: x.nonzero_static(size=5), d=BOTH),
+                       _c(lambda lib, x: lib.nonzero_static(x, size=20, fill_value=3), d=BOTH)],
     "nonzero.tuple": [_c(lambda lib, x: x.nonzero(as_tuple=True), d=BOTH),
                       _c(lambda lib, x: lib.nonzero(x, as_tuple=True), (), d=BOTH)],
     "where.indices": [_c(lambda lib, x: lib.where(x), d=BOTH),

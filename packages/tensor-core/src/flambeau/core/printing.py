@@ -172,18 +172,20 @@ def _printable(x):
     return x.cfloat() if x.dtype.name == "complex32" else x
 
 
-def tensor_text(x) -> str:
-    """The text of ``repr(x)``."""
+def tensor_text(x, contents: str | None = None) -> str:
+    """The text of ``repr(x)``, with ``contents`` in place of its numbers."""
     from flambeau.core import _core
 
     default = _core.get_default_dtype()
-    with _core.DisableTorchFunction():
-        plain = x.detach()
     head = _head(x)
-    if x.is_meta:
-        body = "..."
-        tail = _suffixes(x, (default.name,))
+    if x.is_meta or contents is not None:
+        body = "..." if contents is None else contents
+        known = (default.name,) if x.is_meta else \
+            (default.name, "int64", "bool", complex_of(default))
+        tail = _suffixes(x, known)
     else:
+        with _core.DisableTorchFunction():
+            plain = x.detach()
         if plain.device.type != "cpu":
             plain = plain.cpu()
         plain = _printable(plain)

@@ -1,4 +1,5 @@
 """Questions about tensors, and functions of the same name as a method: ``flambeau.numel(x)``."""
+import operator
 import sys
 
 from flambeau.core import _core
@@ -125,6 +126,52 @@ def share_memory_(self):
     return self
 
 
+def __repr__(self, *, tensor_contents=None):    # noqa: N807
+    """The text of a tensor, for classes that show something else in place of its numbers.
+
+    Args:
+        tensor_contents: The text between the parentheses; the numbers when left out.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.ones(2, dtype=flambeau.int8).__repr__(tensor_contents="two ones")
+        'tensor(two ones, dtype=flambeau.int8)'
+    """
+    if tensor_contents is None:
+        return _slot_repr(self)
+    from flambeau.core.printing import tensor_text
+
+    return tensor_text(self, tensor_contents)
+
+
+_slot_repr = _core.Tensor.__repr__
+
+
+def __div__(self, other):    # noqa: N807
+    """``x / other`` by the name that Python 2 gave it; libraries still ask for it."""
+    return self / other
+
+
+def __rdiv__(self, other):    # noqa: N807
+    """``other / x``; see ``__div__``."""
+    return other / self
+
+
+def __idiv__(self, other):    # noqa: N807
+    """``x /= other``; see ``__div__``."""
+    return operator.itruediv(self, other)
+
+
+def __long__(self):    # noqa: N807
+    """``int(x)``, as Python 2 had it."""
+    return int(self)
+
+
+def __nonzero__(self):    # noqa: N807
+    """``bool(x)``, as Python 2 had it."""
+    return bool(self)
+
+
 #: What no tensor is here, and the layout that all have.
 CONSTANTS = {  # type: dict[str, object]
     **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn",
@@ -134,7 +181,7 @@ CONSTANTS = {  # type: dict[str, object]
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared,
-    share_memory_)}
+    share_memory_, __repr__, __div__, __rdiv__, __idiv__, __long__, __nonzero__)}
 METHODS |= CONSTANTS
 FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
     "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",

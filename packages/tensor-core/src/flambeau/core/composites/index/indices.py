@@ -73,6 +73,24 @@ def argwhere(x):
     return _op["nonzero"](x)
 
 
+def nonzero_static(x, size, fill_value):
+    """Every element writes its place to the row that its rank names, others to one row more."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static(): 'size' must be an non-negative integer, got {size}")
+    holds = _op["reshape"](_op["ne"](x, 0), (-1,))
+    rank = _op["sub"](_op["cumsum"](holds, 0, dtype=_core._dtype_named("int64")), 1)
+    row = _op["where"](_op["logical_and"](holds, _op["lt"](rank, size)), rank, size)
+    places = _op["arange_of"](0, x.numel(), 1, dtype=rank.dtype, device=x.device)
+    none = _op["full_of"]((size + 1,), -1, dtype=places.dtype, device=x.device)
+    place = _op["narrow"](_op["scatter"](none, 0, row, places), 0, 0, size)
+    columns = unravel_index(_op["clamp"](place, 0), tuple(x.shape)) if x.numel() else \
+        (place,) * x.ndim
+    if not columns:
+        return _op["full_of"]((size, 0), 0, dtype=places.dtype, device=x.device)
+    found = _op["stack"](list(columns), 1)
+    return _op["where"](_op["unsqueeze"](_op["ge"](place, 0), 1), found, fill_value)
+
+
 def nonzero__tuple(x, as_tuple):
     if not as_tuple:
         return _op["nonzero"](x)

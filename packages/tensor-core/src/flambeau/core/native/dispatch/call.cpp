@@ -129,6 +129,15 @@ static int check_has_tensor(const fl_op *op, const fl_value *values) {
     return -1;
 }
 
+/* A view has the memory of its input, and what writes to its first argument has no other result. */
+static int refuse_out(const fl_op *op, bool inplace) {
+    if (!inplace && (op->flags & FL_O_LIST || op->category != FL_VIEW_OP))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s%s() got an unexpected keyword argument 'out'; write "
+                 "out.copy_(...) with its result", fl_op_called(op), inplace ? "_" : "");
+    return -1;
+}
+
 static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
     fl_value results[FL_MAX_OUTS];
     fl_value *values = call.values;
@@ -136,6 +145,8 @@ static PyObject *call_parsed(const fl_op *op, bool inplace, Parsed &call) {
         results[i].tag = FL_NONE;
     if (FL_UNLIKELY(op->params[0].role == FL_R_OPERAND && values[0].tag != FL_TENSOR) &&
         check_has_tensor(op, values) < 0)
+        return nullptr;
+    if (FL_UNLIKELY(call.out != nullptr) && refuse_out(op, inplace) < 0)
         return nullptr;
     if (FL_UNLIKELY(call.out != nullptr) && op->flags & FL_O_LIST)
         return call_with_pieces(op, values, call.out);
