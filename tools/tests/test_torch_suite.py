@@ -20,11 +20,12 @@ from torch_suite import causes, driver, names, report, scope, stubs, table
      "absent: torch._f"),
     ("ValueError", "sizes (2, 3) and (4,)\nmore", "ValueError: sizes (..) and (..)"),
     ("AssertionError", "", "AssertionError"),
-    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe following "
-     "dtypes worked in forward but are not listed by the OpInfo: {flambeau.int8}.",
+    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe "
+     "following dtypes worked in forward but are not listed by the OpInfo: {flambeau.int8}.",
      "dtypes: more than PyTorch has"),
-    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe following "
-     "dtypes did not work in forward but are listed by the OpInfo: {flambeau.int8, flambeau.bool}.",
+    ("AssertionError", "The supported dtypes for f on device type cpu are incorrect!\nThe "
+     "following dtypes did not work in forward but are listed by the OpInfo: {flambeau.int8, "
+     "flambeau.bool}.",
      "dtypes: without bool, int8"),
 ])
 def test_failures_are_grouped_by_cause(kind, message, cause):

@@ -3,7 +3,8 @@ import flambeau as fl
 import pytest
 
 VIEWS = {"t": (), "transpose": (0, 1), "permute": ((1, 0),), "unsqueeze": (0,), "select": (0, 0),
-         "narrow": (0, 0, 1), "squeeze": (), "diagonal": (), "swapaxes": (0, 1), "unfold": (0, 1, 1)}
+         "narrow": (0, 0, 1), "squeeze": (), "diagonal": (), "swapaxes": (0, 1),
+         "unfold": (0, 1, 1)}
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -85,8 +85,8 @@ static int accumulate_in_out(const fl_op *op, fl_value *values, const fl_tensor 
     }
     fl_value &dtype = values[op->nparams - 1];
     if (dtype.tag == FL_DTYPE && dtype.i != out->dtype) {
-        PyErr_Format(PyExc_RuntimeError, "%s(): dtype=%s but out is %s; leave out dtype, or give out= "
-                     "a tensor of that dtype", fl_op_called(op), fl_dtype_name((int)dtype.i),
+        PyErr_Format(PyExc_RuntimeError, "%s(): dtype=%s but out is %s; leave out dtype, or give "
+                     "out= a tensor of that dtype", fl_op_called(op), fl_dtype_name((int)dtype.i),
                      fl_dtype_name(out->dtype));
         return -1;
     }

@@ -88,8 +88,8 @@ OPDEFS = (
               doc="Indices of the non-zero elements; ``as_tuple``: one vector per dimension.",
               dynamic_shape=True),
     composite("nonzero_static(Tensor self, *, Int size, Int fill_value=-1)", differentiable=False,
-              doc="Indices of the first ``size`` non-zero elements, as rows; where there are fewer, "
-                  "rows of ``fill_value``."),
+              doc="Indices of the first ``size`` non-zero elements, as rows; where there are "
+                  "fewer, rows of ``fill_value``."),
     composite("where[indices](Tensor condition)", forms=_FUNCTION, differentiable=False,
               returns="tuple[Tensor, ...]",
               doc="Indices of the non-zero elements, one vector per dimension.", exact_out=True,
