@@ -1,6 +1,7 @@
 """Where there is nothing to write to ``out=``, it is refused rather than left as it was."""
-import flambeau as fl
 import pytest
+
+import flambeau as fl
 
 VIEWS = {"t": (), "transpose": (0, 1), "permute": ((1, 0),), "unsqueeze": (0,), "select": (0, 0),
          "narrow": (0, 0, 1), "squeeze": (), "diagonal": (), "swapaxes": (0, 1),

@@ -1,8 +1,9 @@
 """nonzero_static: the rows of nonzero, cut or filled to a number that shapes know."""
 import random
 
-import flambeau as fl
 import pytest
+
+import flambeau as fl
 
 
 def slowly(x, size, fill_value):

@@ -126,7 +126,7 @@ def share_memory_(self):
     return self
 
 
-def __repr__(self, *, tensor_contents=None):    # noqa: N807
+def __repr__(self, *, tensor_contents=None):
     """The text of a tensor, for classes that show something else in place of its numbers.
 
     Args:
@@ -147,27 +147,27 @@ def __repr__(self, *, tensor_contents=None):    # noqa: N807
 _slot_repr = _core.Tensor.__repr__
 
 
-def __div__(self, other):    # noqa: N807
+def __div__(self, other):
     """``x / other`` by the name that Python 2 gave it; libraries still ask for it."""
     return self / other
 
 
-def __rdiv__(self, other):    # noqa: N807
+def __rdiv__(self, other):
     """``other / x``; see ``__div__``."""
     return other / self
 
 
-def __idiv__(self, other):    # noqa: N807
+def __idiv__(self, other):
     """``x /= other``; see ``__div__``."""
     return operator.itruediv(self, other)
 
 
-def __long__(self):    # noqa: N807
+def __long__(self):
     """``int(x)``, as Python 2 had it."""
     return int(self)
 
 
-def __nonzero__(self):    # noqa: N807
+def __nonzero__(self):
     """``bool(x)``, as Python 2 had it."""
     return bool(self)
 
