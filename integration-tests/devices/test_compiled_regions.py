@@ -23,6 +23,8 @@ from random_programs import Program, differences, run, snapshot, world
 import flambeau as fl
 from flambeau import jit
 from flambeau.core import backends
+from flambeau.jit.bridge import configure_deferral
+from flambeau.jit.compiling import make_plan
 
 if DEVICE == "cudasim" and not shutil.which("g++"):
     pytest.skip("needs g++", allow_module_level=True)
@@ -34,8 +36,17 @@ TABLE = {kind: (often * (3 if kind == "pointwise" else 1), lines)
          for kind, (often, lines) in LINES.items() if kind not in ("epilogue", "join")}
 
 
+@pytest.fixture
+def without_rows(monkeypatch):
+    """Kernels of rows have other bits than calls one by one: see test_compiled_rows.py."""
+    monkeypatch.setattr(backends.adapter(DEVICE), "fuse_rows", lambda program: None)
+    configure_deferral(make_plan)       # which forgets older plans
+    yield
+    configure_deferral(make_plan)
+
+
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
-def test_programs(seed):
+def test_programs(seed, without_rows):
     program = Program(seed, table=TABLE, device=DEVICE)
     function, compiled = program.function(), jit.compile(program.function())
     for time, (rows, dtype) in enumerate([(3, "float32"), (3, "float32"), (5, "float64")]):

@@ -20,6 +20,7 @@ from flambeau.core.promotion import (
 )
 from flambeau.cuda import (
     _launch,
+    compiled_rows,
     draws,
     errors,
     memory,
@@ -107,6 +108,9 @@ class GeneratedBackend(Backend):
     def fuse(self, program, inputs, outputs, scalars):
         return regions.fuse(program, inputs, outputs, scalars)
 
+    def fuse_rows(self, program):
+        return compiled_rows.fuse(program)
+
     def raise_status(self, status: int, what: str, text: str) -> None:
         """Raise what a status of the driver means.
 
@@ -192,6 +196,8 @@ class GeneratedBackend(Backend):
         """
         if op.key.startswith(regions.PREFIX):
             return regions.plan(self, op.key)
+        if op.key.startswith(compiled_rows.PREFIX):
+            return compiled_rows.plan(self, op.key)
         if any(dtype_name(t.dtype) not in params.DTYPE_CODES for t in _tensors(args, outs)):
             return None
         if op.category == "pointwise":

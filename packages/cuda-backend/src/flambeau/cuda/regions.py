@@ -27,6 +27,11 @@ _found: dict[str, Region] = {}
 _kernels: dict[str, int] = {}
 
 
+def element_bytes(dtype: str) -> int:
+    """Bytes of an element in memory."""
+    return _BYTES.get(dtype, 8)
+
+
 @dataclass(frozen=True)
 class Region:
     """See ``Backend.fuse``.
@@ -55,7 +60,7 @@ class Region:
         """How many elements a thread of the near kernel takes at once."""
         if len(self.program.instrs) > _PACKED_PROGRAM:
             return 1
-        widest = max(_BYTES.get(dtype, 8) for dtype in (*self.inputs, *self.outputs))
+        widest = max(element_bytes(dtype) for dtype in (*self.inputs, *self.outputs))
         return max(1, min(_PACK_BYTES // widest, _PACK_ELEMENTS))
 
 

@@ -103,6 +103,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import regions
 
         return regions.module(group)
+    if group.startswith("rows_of_"):
+        from flambeau.cuda import compiled_rows
+
+        return compiled_rows.module(group)
     if group == "random":
         from flambeau.cuda import draws
 

@@ -99,6 +99,22 @@ class Backend:
         """
         return None
 
+    def fuse_rows(self, program) -> int | None:
+        """A kernel of formulas around reductions of rows.
+
+        Args:
+            program: A ``flambeau.core.formula.rows.RowProgram``.
+
+        Returns:
+            What ``_core.make_kernel`` gave for its inputs, its scalars and one value more, and its
+            outputs. That value is the geometry, a list of integers: how many rows there are, the
+            elements of a row, which lie side by side, and for each input and each output the bytes
+            from row to row, after how many rows these start anew (0: never), and the bytes from one
+            such run of rows to the next. None where the backend would rather run the calls one by
+            one.
+        """
+        return None
+
     def device_of(self, address: int) -> int:
         """The number of the device that memory of another library lies on."""
         return 0

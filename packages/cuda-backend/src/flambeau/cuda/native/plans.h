@@ -32,6 +32,7 @@ struct Plan {
     int count = 0;
     uint8_t arguments[FL_MAX_PARAMS] = {};      /* the parameters that are packed, in order */
     const Program *program = nullptr;           /* of operators that are not elementwise */
+    bool has_rows = false;          /* of compiled rows: `near` for short ones, `far` for long */
 };
 
 class Plans {

@@ -1,6 +1,7 @@
 /* From a call to a launch, without Python where the call's kind has been seen before. */
 #include "device.h"
 #include "pack.h"
+#include "rows.h"
 
 int fl_start_running(void) { return fl_import(); }
 
@@ -58,8 +59,21 @@ int fl_launch(Device &d, int index, void *function, const uint32_t *grid, const 
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */
-/* (name, near, far, own, result, masks, arguments, (by_number, width)), or None where Python
- * computes. */
+/* (name, short, long): functions over rows. */
+static int read_rows(PyObject *made, Plan &plan) {
+    PyObject *name;
+    unsigned long long near, far;
+    if (!PyArg_ParseTuple(made, "UKK", &name, &near, &far))
+        return -1;
+    plan.name = Py_NewRef(name);
+    plan.near = (void *)(uintptr_t)near;
+    plan.far = (void *)(uintptr_t)far;
+    plan.has_rows = true;
+    return 0;
+}
+
+/* (name, near, far, own, result, masks, arguments, (by_number, width)), a program, or functions
+ * over rows; None where Python computes. */
 static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
     PyObject *arguments = nullptr, *name = nullptr;
     unsigned long long near = 0, far = 0;
@@ -76,6 +90,8 @@ static int read_plan(PyObject *made, Plan &plan, bool &by_number) {
         plan.name = Py_NewRef(name);
         return 0;
     }
+    if (PyTuple_Check(made) && PyTuple_GET_SIZE(made) == FL_ROWS_FIELDS)
+        return read_rows(made, plan);
     if (!PyArg_ParseTuple(made, "UKKbbIO!(pi)", &name, &near, &far, &plan.own, &plan.result,
                           &plan.masks, &PyTuple_Type, &arguments, &flag, &plan.width))
         return -1;
@@ -179,6 +195,8 @@ int fl_run_planned(Device &d, const fl_op *op, const fl_value *in, int n, fl_ten
         return -1;
     if (plan->program)
         return fl_run_program(d, *plan, op, in, n, outs);
+    if (plan->has_rows)
+        return fl_run_fused_rows(d, *plan, in, n, outs, op->nouts);
     if (!plan->far)
         return 1;
     if (outs[0]->numel == 0)

@@ -6,6 +6,7 @@ import math
 
 from flambeau.core._core import least_waiting
 from flambeau.jit.deferral.blocks import add_rows, add_streamed
+from flambeau.jit.deferral.device_rows import describe, rows_on_device
 from flambeau.jit.deferral.devices import add_on_device
 from flambeau.jit.deferral.epilogues import place_of
 from flambeau.jit.deferral.fused import add_fused
@@ -30,11 +31,10 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
         needed: the storages that are, after the group.
         apart: whether small loops are code of their own, and run apart from their rows.
     """
-    if group.items[0].device:
-        for item, pieces in zip(group.items, _stored(group, needed), strict=True):
-            add_on_device(plan, item, {piece.storage for piece in pieces})
-        return
     stored = _stored(group, needed)
+    if group.items[0].device:
+        _add_device_group(plan, group, stored, needed)
+        return
     if not apart and isinstance(group, ProductGroup) and _add_product(plan, group, stored, needed):
         return
     in_rows = group.rows and len(group.items) > 1 and not (apart and is_small(group))
@@ -57,6 +57,18 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
             if len(item.calls) == 1 and code.length <= MOST_CHEAP:
                 plan.alone += (item.calls[0].number,)
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
+
+
+def _add_device_group(plan: Plan, group: Group, stored: list[list[Piece]],
+                      needed: set[int]) -> None:
+    """Append kernels of its device: over rows where items share these, else for each loop."""
+    read_later = {id(item): {piece.storage for piece in pieces}
+                  for item, pieces in zip(group.items, stored, strict=True)}
+    for items, step in rows_on_device(group, needed):
+        if step is None:
+            add_on_device(plan, items[0], read_later[id(items[0])])
+        else:
+            describe(plan, group, items, step)
 
 
 def is_small(group: Group, times: int = 1) -> bool:

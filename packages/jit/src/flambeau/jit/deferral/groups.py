@@ -20,7 +20,7 @@ from flambeau.jit.deferral.rows import (
 
 #: How far back a call may move, over others that it has nothing to do with.
 REACH = 8
-#: Fewer rows do not make enough blocks for all threads.
+#: Fewer rows do not make enough blocks for all threads of the CPU.
 FEWEST_ROWS = 16
 
 
@@ -36,8 +36,9 @@ class Kernel:
 
     @property
     def is_in_rows(self) -> bool:
-        """Whether its definition says that it may run in rows, and it runs on the CPU."""
-        return bool(self.call.opdef.rows) and not self.device
+        """Whether its definition says that it may run in rows; on devices reductions alone do."""
+        return bool(self.call.opdef.rows) and (not self.device
+                                               or self.call.opdef.rows in ("dim", "axes"))
 
     @property
     def device(self) -> int:
@@ -175,7 +176,7 @@ class Group:
 
     def _fits(self, item: Loop | Kernel, rows: int) -> bool:
         """Whether an item may run block by block of the rows, after all others."""
-        if rows < FEWEST_ROWS:
+        if rows < (1 if item.device else FEWEST_ROWS):
             return False
         own = parts_of(item, rows)
         if own is None:
@@ -183,7 +184,8 @@ class Group:
         gathers = isinstance(item, Kernel) and item.call.is_gathered    # whose result is no row
         for each in self.items if gathers else (*self.items, item):
             parts = parts_of(each, rows)
-            if parts is None or not _keep_apart(own, item.writes, parts, each.writes):
+            if parts is None or not (rows == 1 or _keep_apart(own, item.writes, parts,
+                                                              each.writes)):
                 return False
         return True
 

@@ -163,7 +163,7 @@ class Call:
     @cached_property
     def _reduced(self) -> set[int] | None:
         """The dimensions that it reduces to their results' precision; ``None`` where not so."""
-        if self.op not in _TOTALS:
+        if self.op not in _TOTALS or self.device:
             return None
         source, dim = self.reads[0], self.argument("dim")
         ndim = len(source.shape)
@@ -171,6 +171,17 @@ class Call:
         fits = (source.is_contiguous and source.dtype == self.outs[0].dtype
                 and source.dtype in ("float32", "float64", "int64"))
         return {(d + ndim) % ndim for d in dims} if fits and ndim else None
+
+    @property
+    def has_one_row(self) -> bool:
+        """Whether it reduces all elements to one, or all of them are its only row."""
+        if self.opdef.rows != "dim":
+            return False
+        shape, dim = self.reads[0].shape, self.argument("dim")
+        if dim is None:
+            return True
+        dims = {d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)} if shape else ()
+        return all(d in dims for d, size in enumerate(shape) if size != 1)
 
     @property
     def is_gathered(self) -> bool:

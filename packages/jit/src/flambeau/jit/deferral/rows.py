@@ -134,7 +134,9 @@ def row_count(call: Call) -> int:
     if call.width:
         return math.prod(call.reads[0].shape) // call.width
     lead = row_lead(call)
-    return math.prod(model_of(call).shape[:lead]) if lead else 0
+    if not lead:
+        return int(bool(call.device) and call.has_one_row)
+    return math.prod(model_of(call).shape[:lead])
 
 
 def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
@@ -177,10 +179,10 @@ def _kernel_part(call: Call, piece: Piece, lead: int, rows: int) -> RowPart | No
     if call.opdef.rows == "axes" and len(piece.shape) == len(call.reads[0].shape) - lead:
         return RowPart(0, piece.shape, piece.strides, has_rows=False)
     part = part_of(piece, lead)
-    return part if part is not None and _is_dense(part, piece.size) else None
+    return part if part is not None and _is_dense(part, piece.size, rows) else None
 
 
-def _is_dense(part: RowPart, size: int) -> bool:
+def _is_dense(part: RowPart, size: int, rows: int) -> bool:
     """Whether a row's elements lie side by side, apart from other rows.
 
     Then the core's kernels take the same path, to the same bits, however many rows there are.
@@ -190,7 +192,7 @@ def _is_dense(part: RowPart, size: int) -> bool:
         if n != 1 and stride != step:
             return False
         step *= n
-    return part.stride >= step * size
+    return rows == 1 or part.stride >= step * size
 
 
 def counted_from_end(call: Call) -> tuple[tuple[int, tuple[int, ...]], ...]:

@@ -33,7 +33,7 @@ class Maker:
     Args:
         out: where to.
         kind: ``f32`` or ``f64``: what the kernel computes in.
-        elements: of a row.
+        elements: of a row, where these decide the order of a sum; else 0.
     """
 
     out: Flattener

@@ -130,7 +130,8 @@ class _Builder:
     def __init__(self, group: Group) -> None:
         self.rows = group.rows
         self.made = RowProgram(Flattener(Graph()), _elements(group))
-        if not VECTOR_BYTES // 4 <= self.made.elements <= MOST_ELEMENTS:
+        self.is_elsewhere = bool(group.items[0].device)
+        if not self.is_elsewhere and not VECTOR_BYTES // 4 <= self.made.elements <= MOST_ELEMENTS:
             raise CannotFuseError("rows too short or too long")
         self.values: dict[Home, Value] = {}
         self.written: dict[Home, Operand] = {}
@@ -150,7 +151,8 @@ class _Builder:
             raise CannotFuseError("elements of a row that do not lie side by side")
         if math.prod(part.shape) not in (1, self.made.elements):
             raise CannotFuseError("parts of a row")
-        return Home(piece.storage, piece.dtype, piece.start, part.stride, is_row, turn)
+        stride = part.stride if self.rows > 1 else 0
+        return Home(piece.storage, piece.dtype, piece.start, stride, is_row, turn)
 
     def read(self, piece: Piece, part: RowPart | None, number: int,
              turn: tuple[int, int] = (0, 0)) -> Value:
@@ -174,7 +176,7 @@ class _Builder:
         if any(piece.overlaps(each.piece) for other, each in self.written.items()
                if other != home):
             raise CannotFuseError("memory that is written in two ways")
-        if home.stride == 0:
+        if home.stride == 0 and self.rows > 1:
             raise CannotFuseError("a result that all rows share")
         self.values[home] = value
         self.written[home] = Operand(home, piece, number)
@@ -226,7 +228,8 @@ class _Builder:
         kind = KIND_OF_DTYPE[target]
         taken = {name: self.converted(number, dtype, kind)
                  for name, (number, dtype) in registers.items()}
-        make = Maker(self.made.flattener, kind, self.made.elements)
+        pieces = 0 if self.is_elsewhere else self.made.elements     # an order of the CPU
+        make = Maker(self.made.flattener, kind, pieces)
         if call.op in _OF_ONE:
             return _OF_ONE[call.op](make, taken["self"])
         if call.op in _OF_TWO:
@@ -249,6 +252,8 @@ class _Builder:
     def reduces_all(self, call: Call) -> bool:
         """Whether a kernel reduces whole rows, in the order of memory."""
         if call.opdef.rows in ("axes", "classes"):
+            return True
+        if call.has_one_row:
             return True
         ndim, lead = len(call.reads[0].shape), row_lead(call)
         dim = call.argument("dim")

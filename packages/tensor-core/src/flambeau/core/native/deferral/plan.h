@@ -8,7 +8,7 @@ struct fl_code {
     int64_t total = 0;                          /* elements; of one row where it runs in rows */
     std::vector<int64_t> operands;              /* values whose addresses come first */
     std::vector<std::pair<int64_t, int>> scalars;   /* values, and whether they are integers */
-    std::vector<int64_t> grid;
+    std::vector<int64_t> grid;                  /* of a backend's kernel: the geometry of rows */
     void words(const fl_queue *q, std::vector<int64_t> &to) const;
 };
 

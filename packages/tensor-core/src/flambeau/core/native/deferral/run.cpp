@@ -33,12 +33,15 @@ static const size_t MAX_PLANS = 512;
 /* Never destroyed, as Python ends before static objects do. */
 auto &plans = *new std::unordered_map<std::string, std::shared_ptr<Plan>>;
 
-/* (operator, values, results): a kernel that a backend made. */
+/* (operator, values, results) or (operator, values, results, geometry of rows): a kernel that a
+ * backend made. */
 int read_kernel(PyObject *o, fl_step &step) {
     step.kernel = (const fl_op *)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
     if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 1), step.code.operands) < 0)
         return -1;
     step.kernel_at = step.code.operands.size();
+    if (PyTuple_GET_SIZE(o) == 4 && fl_read_longs(PyTuple_GET_ITEM(o, 3), step.code.grid) < 0)
+        return -1;
     return fl_read_longs(PyTuple_GET_ITEM(o, 2), step.code.operands);
 }
 
@@ -48,8 +51,9 @@ int read_step(PyObject *o, fl_step &step) {
         return -1;
     if (PyTuple_GET_SIZE(o) == 6)
         return fl_read_code(o, step.code);
-    if (PyTuple_GET_SIZE(o) == 3 && PyTuple_Check(PyTuple_GET_ITEM(o, 1)) &&
-        PyTuple_Check(PyTuple_GET_ITEM(o, 2)))
+    if (PyTuple_GET_SIZE(o) == 4 ||
+        (PyTuple_GET_SIZE(o) == 3 && PyTuple_Check(PyTuple_GET_ITEM(o, 1)) &&
+         PyTuple_Check(PyTuple_GET_ITEM(o, 2))))
         return read_kernel(o, step);
     if (PyLong_Check(PyTuple_GET_ITEM(o, 0))) {
         step.call = PyLong_AsSize_t(PyTuple_GET_ITEM(o, 0));
@@ -174,7 +178,14 @@ int run_backend_kernel(fl_queue *q, const fl_step &step) {
         in[i] = q->values[(size_t)values[i]];
     for (size_t i = step.kernel_at; i < values.size(); i++)
         outs[i - step.kernel_at] = q->values[(size_t)values[i]].t;
-    return run_elsewhere(q, step.kernel, in, (int)step.kernel_at, outs);
+    size_t count = step.kernel_at;
+    const std::vector<int64_t> &geometry = step.code.grid;
+    if (!geometry.empty()) {
+        in[count].tag = FL_INTS;
+        in[count].len = (uint32_t)geometry.size();
+        in[count++].is = (int64_t *)geometry.data();
+    }
+    return run_elsewhere(q, step.kernel, in, (int)count, outs);
 }
 
 int run_code(const fl_queue *q, const fl_code &code) {

@@ -71,10 +71,28 @@ static bool is_beside(const fl_tensor *t, const fl_tensor *other) {
     return t->device_type == other->device_type && t->device_index == other->device_index;
 }
 
-/* A kernel of rows that is no more than a copy; of those no other waits on a device. */
-static bool is_copy(const fl_op *op) {
-    return op->index == FL_OP_clone || op->index == FL_OP_cast ||
-           op->index == FL_OP_contiguous_copy;
+/* The kernels of rows that a device's backend makes part of others: copies, and of floating numbers
+ * the reductions and norms that flambeau.jit writes as formulas. */
+static bool may_wait_elsewhere(const fl_op *op, const fl_tensor *out) {
+    switch (op->index) {
+    case FL_OP_clone:
+    case FL_OP_cast:
+    case FL_OP_contiguous_copy: return true;
+    case FL_OP_sum:
+    case FL_OP_mean:
+    case FL_OP_amax:
+    case FL_OP_amin:
+    case FL_OP_var:
+    case FL_OP_std:
+    case FL_OP_logsumexp:
+    case FL_OP_norm_of:
+    case FL_OP_softmax:
+    case FL_OP_softmax_grad:
+    case FL_OP_log_softmax:
+    case FL_OP_log_softmax_grad:
+    case FL_OP_native_layer_norm: return fl_is_float(out->dtype);
+    default: return false;
+    }
 }
 
 bool fl_may_hold(const fl_tensor *t) { return t->device_type == FL_CPU && may_hold(t, true); }
@@ -82,7 +100,8 @@ bool fl_may_hold(const fl_tensor *t) { return t->device_type == FL_CPU && may_ho
 bool fl_is_fusible(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs,
                    bool in_private) {
     const bool in_rows = fl_is_row_kernel(op);
-    if (in_rows ? outs[0]->device_type != FL_CPU && !is_copy(op) : !fl_is_formula(op))
+    if (in_rows ? outs[0]->device_type != FL_CPU && !may_wait_elsewhere(op, outs[0])
+                : !fl_is_formula(op))
         return false;
     if (op->flags & FL_O_RANDOM && (!in_private || fl_is_complex(outs[0]->dtype) ||
                                     !fl_can_take_numbers(op, in)))
