@@ -2,7 +2,9 @@
 # layouts, thread counts and ISA levels that have FMA.
 set(FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 set(WARNING_FLAGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
-set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS})
+# Kernels and what only calls them neither throw nor are thrown through: no tables to unwind by.
+set(NO_UNWINDING -fno-exceptions -fno-asynchronous-unwind-tables)
+set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS} ${NO_UNWINDING})
 # As if libstdc++'s special functions (std::beta and so on) had been read: <cmath> makes 150
 # instances of their templates in each file, which takes longer than half of our files.
 add_compile_definitions(_GLIBCXX_BITS_SPECFUN_H)
@@ -33,10 +35,15 @@ set(WRITTEN_OUT conv/kernels/conv matmul/kernels/gemm matmul/kernels/gemm_pairs
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(WRITTEN_OUT_FLAGS -fno-tree-pre -fno-tree-vrp)
 endif()
+# Kernel files that -O3 makes longer than faster. Those of the second list lose by short loops that
+# stay loops.
+set(COMPACT common/kernels/tile pool/kernels/pool resample/kernels/grid)
+set(PEELED matmul/kernels/weight_only reduce/kernels/softmax)
 # Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
-set(ONCE replay/prepare replay/recorder)
-set(TABLE_FLAGS -Og)
+set(SMALL_FLAGS -Os)    # the same in libraries, where it is to be short
+set(ONCE fft/fft_cache fft/fft_plan replay/prepare replay/recorder)
+set(TABLE_FLAGS -Og ${NO_UNWINDING})
 
 # Passes that find little in loops of arithmetic, and take a seventh of the time at v3 and v4. The
 # kernels named here run 1.05 to 2 times as long without.
@@ -53,15 +60,15 @@ endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_LEVELS v2 v3 v4)
-  # v2 is for processors from before 2013, on which compiling should not spend what it can save:
-  # -Og takes half of -O1's time. Products, convolutions and formulas have CALL_FLAGS there.
-  set(ISA_FLAGS_v2 -march=x86-64-v2 -Og -Wno-maybe-uninitialized)
+  # v2 is for processors from before 2013: its kernels are to be short, in the library and to compile.
+  set(ISA_FLAGS_v2 -march=x86-64-v2 -Os -Wno-maybe-uninitialized)
   set(ISA_FLAGS_v3 -march=x86-64-v3 ${SKIPPED_PASSES})
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512 ${SKIPPED_PASSES})
-  # Kernel files that are less than 1.3 times as fast at v4 as at v3, which serves there as well.
+  # Kernel files that are less than 1.3 times as fast at v4 as at v3, which serves there as well, and
+  # special functions, which are long and seldom hot.
   set(NOT_FOR_v4 accumulate argmax blocks distance divide fft grid indices integers narrow power
-    pw_arithmetic pw_comparison reduce reduce_map resample reverse scan_more select transpose
-    unscale)
+    pw_arithmetic pw_comparison pw_special reduce reduce_map resample reverse scan_more select
+    transpose unscale)
   set(INSTEAD_OF_v4 v3)
   # v2 runs the bytecode of formulas. It has loops for what an instruction of the bytecode does.
   set(NOT_FOR_v2 pw_activations pw_arithmetic pw_comparison pw_loss pw_numbers pw_special
@@ -91,7 +98,7 @@ endif()
 
 if(FLAMBEAU_DEBUG)
   set(CMAKE_CXX_FLAGS_RELEASE "")  # without -DNDEBUG
-  foreach(list CALL_FLAGS GLUE_FLAGS TABLE_FLAGS VECTOR_FLAGS)
+  foreach(list CALL_FLAGS GLUE_FLAGS SMALL_FLAGS TABLE_FLAGS VECTOR_FLAGS)
     set(${list} -O0 -g -D_GLIBCXX_ASSERTIONS)
   endforeach()
   foreach(list BASE_FLAGS KERNEL_FLAGS CYTHON_FLAGS ISA_FLAGS_v2)
@@ -99,6 +106,7 @@ if(FLAMBEAU_DEBUG)
   endforeach()
 endif()
 if(FLAMBEAU_SANITIZE)
+  set(SMALL_FLAGS -O1)  # with more GCC 12 crashes on some
   set(SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer -g1)
   foreach(list BASE_FLAGS KERNEL_FLAGS CYTHON_FLAGS)

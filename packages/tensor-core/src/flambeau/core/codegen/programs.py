@@ -12,13 +12,19 @@ PROGRAM = "program"
 _HEAD = """// Generated from the operator definitions; do not edit.
 #include "dispatch/pointwise.h"
 static const int64_t FL_STREAMS = 1 << 15;
+/* One function for all programs: theirs only pass their code. */
+__attribute__((noinline))
+static void interpret(const char *code, const void *const *in, void *const *out,
+                      const fl_scalar *s, int64_t n) {
+    fl_bytecode_interpreter(n >= FL_STREAMS)(code, in, out, s, n);
+}
 #define FL_PROGRAM(name, ...)                                                                    \\
     void name(const void *, const void *const *in, void *const *out, const fl_scalar *s,         \\
               int64_t n);                                                                        \\
     void name(const void *, const void *const *in, void *const *out, const fl_scalar *s,         \\
               int64_t n) {                                                                       \\
         alignas(16) static const char code[] = __VA_ARGS__;                                      \\
-        fl_bytecode_interpreter(n >= FL_STREAMS)(code, in, out, s, n);                           \\
+        interpret(code, in, out, s, n);                                                          \\
     }
 """
 

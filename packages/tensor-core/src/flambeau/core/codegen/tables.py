@@ -47,7 +47,7 @@ static fl_value ints(int64_t *p, uint32_t n) {
 def files() -> dict[str, str]:
     opdefs = numbered_opdefs()
     parts = [HEAD, *_declarations(opdefs)]
-    parts += [_definition(opdef) for opdef in opdefs]
+    parts += _definitions(opdefs)
     parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, opdef)},\n" for i, opdef in enumerate(opdefs)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
@@ -63,7 +63,7 @@ def _run_table(opdefs: list[OpDef]) -> str:
     kept = [replace(opdef, doc="") for opdef in opdefs if opdef.category != "composite"]
     parts = [HEAD.split("#include", 1)[0], '#include "dispatch/pointwise.h"\n',
              '#include "dispatch/objects.h"\n', HEAD[HEAD.index("static fl_value none"):]]
-    parts += [*_declarations(kept), *(_definition(opdef) for opdef in kept)]
+    parts += [*_declarations(kept), *_definitions(kept)]
     parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, replace(opdef, doc=''))},\n" if opdef.category != "composite" else
               f'    {{sizeof(fl_op), FL_COMPOSITE, 0, 0, 0, "{opdef.name}", "{opdef.overload}"}},\n'
@@ -122,10 +122,21 @@ def _declarations(opdefs: list[OpDef]):
         yield f'extern "C" int {name}(const fl_op *, const fl_value *, int, fl_tensor *const *);\n'
 
 
-def _definition(opdef: OpDef) -> str:
-    text = "".join(_list_default(opdef, p) for p in opdef.params)
-    params = ", ".join(_param(opdef, p) for p in opdef.params)
-    text += f"static const fl_param p_{opdef.symbol}[] = {{{params}}};\n"
+def _definitions(opdefs: list[OpDef]):
+    """What the entries of the table refer to. Operators of equal parameters share their list."""
+    lists: dict[str, str] = {}
+    for opdef in opdefs:
+        params = ", ".join(_param(opdef, p) for p in opdef.params)
+        name = f"p_{opdef.symbol}"
+        first = lists.setdefault(params, name)
+        yield "".join(_list_default(opdef, p) for p in opdef.params)
+        yield (f"static const fl_param {name}[] = {{{params}}};\n" if first == name else
+               f"static const fl_param *const {name} = {first};\n")
+        yield _extra(opdef)
+
+
+def _extra(opdef: OpDef) -> str:
+    text = ""
     if opdef.category == "pointwise":
         text += _pointwise(opdef)
     elif opdef.category == "reduction":

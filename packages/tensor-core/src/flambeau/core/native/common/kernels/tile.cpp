@@ -119,7 +119,9 @@ struct Conversion {
     void (*row)(void *out, const void *in, int64_t n);
 };
 
-template <class D, class S> void convert_any_row(void *out, const void *in, int64_t n) {
+#define FL_ONCE __attribute__((noinline, noclone))  /* else each conversion gets a copy */
+
+template <class D, class S> FL_ONCE void convert_any_row(void *out, const void *in, int64_t n) {
     convert_row((D *)out, (const S *)in, n);
 }
 
@@ -172,8 +174,6 @@ void copy_rows(int64_t size, char *out, const char *in, int64_t rows, int64_t co
     for (int64_t r = 0; r < rows; r++)
         memcpy(out + r * out_row * size, in + r * in_row * size, (size_t)(cols * size));
 }
-
-#define FL_ONCE __attribute__((noinline, noclone))  /* else each conversion gets a copy */
 
 FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
                        int64_t cols, int64_t s1, int64_t s0) {

@@ -77,7 +77,9 @@ inline void philox_blocks(philox_tile *tile, int at, uint64_t block, uint64_t se
     store_words(tile->w[3] + at, c3);
 }
 
-inline void philox_fill(philox_tile *tile, int blocks, uint64_t block, uint64_t seed) {
+/* Not copied into each kind of number: the code is long beside the call. */
+__attribute__((noinline))
+void philox_fill(philox_tile *tile, int blocks, uint64_t block, uint64_t seed) {
     for (int at = 0; at < blocks; at += 2 * PHILOX_LANES) {
         philox_blocks(tile, at, block + (uint64_t)at, seed);
         philox_blocks(tile, at + PHILOX_LANES, block + (uint64_t)at + PHILOX_LANES, seed);
