@@ -129,6 +129,35 @@ def test_weights_of_int8_give_the_same_bits():
     assert (found == layer(x).numpy()).all()
 
 
+class Attention(nn.Module):
+    """As decoders of text write it: one product over all words of all texts."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.three = nn.Embedding(50, 16), nn.Linear(16, 48)
+        self.score = nn.Linear(16, 50)
+
+    def forward(self, words):
+        x = self.words(words)
+        b, t, width = x.shape
+        three = self.three(x.view(-1, width)).view(b, t, 3 * width).chunk(3, -1)
+        q, k, v = (each.view(b, t, 2, 8).transpose(1, 2) for each in three)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+        return self.score(y.reshape(b * t, width)).view(b, t, 50)
+
+
+def test_batch_and_length_that_both_vary():
+    model = Attention().eval()
+    written = flambeau.onnx.export(model, flambeau.randint(0, 50, (2, 5)),
+                                   input_names=["words"], dynamic_axes={"words": [0, 1]})
+    session = onnxruntime.InferenceSession(written.SerializeToString(),
+                                           providers=["CPUExecutionProvider"])
+    for b, t in ((1, 1), (1, 7), (3, 2), (4, 40)):
+        words = flambeau.randint(0, 50, (b, t))
+        found, = session.run(None, {"words": words.numpy()})
+        np.testing.assert_allclose(found, model(words).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_names_files_and_tables(tmp_path):
     path = tmp_path / "model.onnx"
     model = nn.Sequential(nn.Embedding(10, 4), nn.Linear(4, 2)).eval()

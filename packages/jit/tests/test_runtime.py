@@ -32,6 +32,18 @@ def assert_same(results: list[Any], expected: list[Any]) -> None:
         assert bridge.same_bits(one, other.detach())
 
 
+def test_products_of_sizes(tmp_path: Any) -> None:
+    program = jit.trace(
+        lambda x: ((x + 1).reshape(x.shape[0] * x.shape[1], 4).exp().view(-1), x.sum() /
+                   (x.shape[0] * x.shape[1]), x.new_ones(x.shape[0] ** 2)),
+        fl.ones(3, 2, 4), dynamic={0: {0: "N", 1: "T"}})
+    runtime = saved(tmp_path, program)
+    assert [info.symbols[0] for info in runtime.info("output")] == [b"4*N*T", None, b"N*N"]
+    for n, t in ((1, 1), (2, 7), (7, 2), (5, 31)):
+        x = fl.randn(n, t, 4)
+        assert_same(runtime(x), list(program(x)))
+
+
 def test_sizes_that_vary(tmp_path: Any) -> None:
     program = jit.trace(lambda x: (x.reshape(-1), x.sum(0) / x.shape[0]), fl.ones(3, 2),
                         dynamic={0: {0: "N"}})

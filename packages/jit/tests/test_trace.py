@@ -78,10 +78,34 @@ def test_functions(fn):
     replay(fn, X, sizes=(2, 3, 8))
 
 
-def test_products_of_sizes_need_fixed_sizes():
-    with pytest.raises(jit.TraceError, match="argument 'shape'|argument 'size'"):
-        jit.trace(sizes_in_arithmetic, X, dynamic={0: {0: "N", 1: "M"}})
-    replay(sizes_in_arithmetic, X, sizes=(2, 5))
+def products(x):
+    n, m = x.shape
+    return (x.reshape(n * m) + 1).view(m, n), x.new_ones(n * m * 3).sum(), x.sum() / (n * m)
+
+
+def powers(x):
+    n, m = x.shape
+    return x.new_ones(n, n).reshape(n * n) * n**3, x.new_ones(2 * m * n * m).sum() + float(m * m)
+
+
+@pytest.mark.parametrize("fn", [products, powers, sizes_in_arithmetic],
+                         ids=lambda fn: fn.__name__)
+def test_products_of_sizes(fn):
+    program = jit.trace(fn, X, dynamic={0: {0: "N", 1: "M"}})
+    for shape in ((1, 1), (2, 5), (5, 2), (7, 3), (4, 20)):
+        x = flambeau.randn(*shape)
+        for found, wanted in zip(program(x), fn(x), strict=True):
+            assert found.shape == wanted.shape
+            assert flambeau.equal(found, wanted)
+
+
+@pytest.mark.parametrize("count", [
+    lambda n, m: n * m + n, lambda n, m: n * m * n * m, lambda n, m: 2**n + 3 * m,
+    lambda n, m: n * m + 1, lambda n, m: n * m // 2, lambda n, m: n * m % 5 + 1,
+])
+def test_what_is_no_product_of_sizes_is_refused(count):
+    with pytest.raises(jit.TraceError, match="argument 'size' of"):
+        jit.trace(lambda x: x.new_ones(count(*x.shape)), X, dynamic={0: {0: "N", 1: "M"}})
 
 
 def test_batch_of_one_is_replayed():

@@ -17,7 +17,7 @@ from flambeau.fx.experimental import _operators
 from flambeau.fx.graph import Graph
 from flambeau.fx.node import Node
 from flambeau.jit import bridge
-from flambeau.jit.dims import Dim
+from flambeau.jit.dims import Dim, factors
 from flambeau.jit.errors import TraceError
 from flambeau.jit.interpreter import run_operator
 from flambeau.jit.ir import Capture, Value
@@ -232,7 +232,9 @@ class Translation:
         """The nodes that compute a size."""
         total: Any = size.offset
         for name, factor in size.terms:
-            term = self.sizes[name]
+            term, *others = (self.sizes[each] for each in factors(name))
+            for other in others:
+                term = self.graph.call_function(operator.mul, (term, other))
             if factor != 1:
                 term = self.graph.call_function(operator.mul, (term, factor))
             total = term if isinstance(total, int) and total == 0 else \

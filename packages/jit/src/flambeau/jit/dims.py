@@ -1,4 +1,4 @@
-"""Sizes that depend on the inputs: sums of multiples of symbols, such as ``2*N+1``.
+"""Sizes that depend on the inputs: sums of multiples of symbols and their products: ``2*N*T+1``.
 
 Shapes and integer attributes hold either an ``int`` or a ``Dim``. A ``Dim`` can also stand for a
 floating number made from a size: ``float(N)`` or ``1.0/N``.
@@ -6,6 +6,7 @@ floating number made from a size: ``float(N)`` or ``1.0/N``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class Dim:
     """A sum of multiples of symbols.
 
     Args:
-        terms: pairs of symbol and factor, sorted by symbol, factors not zero.
+        terms: pairs of symbol and factor, sorted by symbol, factors not zero; the name of a
+            product has its symbols in order: ``B*T``.
         offset: what is added.
         form: ``int``; ``float`` for the same as a float; ``reciprocal`` for one over it.
     """
@@ -40,17 +42,24 @@ class Dim:
     @property
     def names(self) -> tuple[str, ...]:
         """The symbols in it."""
-        return tuple(name for name, _ in self.terms)
+        return tuple(dict.fromkeys(each for name, _ in self.terms for each in factors(name)))
 
     def evaluate(self, sizes: Mapping[str, int]) -> int | float:
         """Its value for given symbols."""
-        value = self.offset + sum(factor * sizes[name] for name, factor in self.terms)
+        value = self.offset + sum(
+            factor * math.prod([sizes[each] for each in factors(name)])
+            for name, factor in self.terms)
         if self.form == "float":
             return float(value)
         return 1.0 / value if self.form == "reciprocal" else value
 
 
 Size = int | Dim
+
+
+def factors(name: str) -> list[str]:
+    """The symbols in the name of a term: one, or those of a product."""
+    return name.split("*")
 
 
 def symbol(name: str) -> Dim:

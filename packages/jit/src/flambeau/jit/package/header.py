@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from flambeau.jit.c_names import C_TYPES, c_name
-from flambeau.jit.dims import Dim, Size
+from flambeau.jit.dims import Dim, Size, factors
 from flambeau.jit.ir import Graph, Value
 from flambeau.jit.printing import show_type
 
@@ -57,7 +57,8 @@ def _limits(name: str, graph: Graph) -> str:
 def _c_size(size: Size) -> str:
     if not isinstance(size, Dim):
         return str(size)
-    terms = [f"{factor} * {c_name(name)}".removeprefix("1 * ") for name, factor in size.terms]
+    terms = [f"{factor} * {' * '.join(map(c_name, factors(name)))}".removeprefix("1 * ")
+             for name, factor in size.terms]
     return " + ".join(terms + ([str(size.offset)] if size.offset else []))
 
 

@@ -1,19 +1,22 @@
 """From recordings at several sizes to one graph for all sizes.
 
 The function is recorded with several sizes of each symbol. Where a number in the recordings is
-the same, it is a constant; where it is a sum of multiples of the sizes, it becomes a ``Dim``;
-anything else, and any other difference, is an error that names the line. The sizes are chosen so
-that a counter, a square or a rounded half cannot pass for a multiple.
+the same, it is a constant; where it is a sum of multiples of the sizes, or a multiple of a product
+of two or three of them, it becomes a ``Dim``; anything else, and any other difference, is an error
+that names the line. The sizes are chosen so that a counter, a square or a rounded half cannot pass
+for a multiple.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Any, NoReturn
 
 from flambeau.jit import bridge
-from flambeau.jit.dims import Dim, Size
+from flambeau.jit.dims import Dim, Size, factors
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Grad, Graph, Node, Value
 from flambeau.jit.literals import show
@@ -43,20 +46,33 @@ class Fit:
         if isinstance(first, bool):
             return None
         if isinstance(first, int):
-            return self.affine(list(values), "int")
+            return self.expression(list(values), "int")
         if isinstance(first, float):
             return self.floating(list(values))
         return None
 
     def floating(self, values: list[float]) -> Dim | None:
         whole = [int(v) for v in values if abs(v) < 2**53]
-        found = self.affine(whole, "float") if len(whole) == len(values) else None
+        found = self.expression(whole, "float") if len(whole) == len(values) else None
         if found is not None and self.gives(found, values):
             return found
         if any(not v or abs(v) > 1 for v in values):
             return None
-        found = self.affine([round(1 / v) for v in values], "reciprocal")
+        found = self.expression([round(1 / v) for v in values], "reciprocal")
         return found if found is not None and self.gives(found, values) else None
+
+    def expression(self, values: list[int], form: str) -> Dim | None:
+        return self.affine(values, form) or self.product(values, form)
+
+    def product(self, values: list[int], form: str) -> Dim | None:
+        """A multiple of two or three symbols' product."""
+        for count in (2, 3):
+            for names in combinations_with_replacement(sorted(self.sizes[0]), count):
+                factor, rest = divmod(values[0], math.prod(self.sizes[0][n] for n in names))
+                found = Dim((("*".join(names), factor),))
+                if factor and not rest and self.gives(found, values):
+                    return replace(found, form=form)
+        return None
 
     def affine(self, values: list[int], form: str) -> Dim | None:
         base = self.sizes[0]
@@ -184,7 +200,7 @@ class _Unifier:
                 continue
             left = self.fit.number([each.left for each in column])
             right = self.fit.number([each.right for each in column])
-            if not first.is_linear or left is None or right is None:
+            if not first.is_linear or not (_is_sum(left) and _is_sum(right)):
                 found.uncertain = found.uncertain or first.where
                 continue
             self.add_places(found, unwrap(left), unwrap(right), first.where)
@@ -232,7 +248,8 @@ class _Unifier:
         shape = self.fit.shape([value.shape for value in column])
         if shape is None or any(v.dtype != first.dtype for v in column):
             shapes = ", ".join(f"{v.dtype}{list(v.shape)}" for v in column)
-            self.fail(where, f"{what} is {shapes}, which no sums of multiples of the sizes give")
+            self.fail(where, f"{what} is {shapes}, which no sums of multiples of the sizes, and no "
+                      "products of two or three, give")
         found = Value(shape, first.dtype, first.device)
         for old, new in zip(column, self.new, strict=True):
             new[old] = found
@@ -335,8 +352,9 @@ class _Unifier:
         self.fail(
             node.where,
             f"the argument {name!r} of {node.op}() is {values}: only sums of multiples of a size, "
-            "and one over them, can be kept; compute it with operators on the inputs, write "
-            "y / x.shape[0] instead of y * (c / x.shape[0]), or fix the size with dynamic=False",
+            "multiples of a product of two or three, and one over them, can be kept; compute it "
+            "with operators on the inputs, write y / x.shape[0] instead of y * (c / x.shape[0]), "
+            "or fix the size with dynamic=False",
         )
 
     def fail(self, where: str, why: str) -> NoReturn:
@@ -345,6 +363,12 @@ class _Unifier:
             ", ".join(f"{name}={size}" for name, size in sizes.items()) for sizes in self.sizes
         )
         raise TraceError(f"{at}{why} (recorded with {tried or 'the same sizes'})")
+
+
+def _is_sum(found: Same | Dim | None) -> bool:
+    """Whether something was found, and it grows with each symbol alone."""
+    return found is not None and not (
+        isinstance(found, Dim) and any(len(factors(name)) > 1 for name, _ in found.terms))
 
 
 def _through(item: Any, new: dict[Value, Value]) -> object:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.jit.dims import Dim, Size
+from flambeau.jit.dims import Dim, Size, factors
 from flambeau.jit.ir import Value
 from flambeau.onnx.errors import ExportError
 from onnx import TensorProto, helper, numpy_helper
@@ -108,7 +108,9 @@ class Builder:
             return self.whole(int(size))
         total = self.whole(size.offset) if size.offset else ""
         for symbol, factor in size.terms:
-            part = self._symbol(symbol)
+            part, *others = map(self._symbol, factors(symbol))
+            for other in others:
+                part = self.add("Mul", part, other)
             if factor != 1:
                 part = self.add("Mul", part, self.whole(factor))
             total = self.add("Add", total, part) if total else part

@@ -202,12 +202,12 @@ static void bind(const flambeau_program &p, const Shown &shown, const flambeau_t
     bool fits = given.dtype == type.dtype && (size_t)given.ndim == type.shape.size();
     for (size_t i = 0; i < type.shape.size() && fits; i++) {
         const Dim &dim = type.shape[i];
-        if (dim.terms.size() == 1 && !dim.offset && dim.terms[0].second == 1 &&
-            sizes[(size_t)dim.terms[0].first] < 0)
-            sizes[(size_t)dim.terms[0].first] = given.shape[i];
-        for (const auto &term : dim.terms)
-            if (sizes[(size_t)term.first] < 0)
-                bad_program("a size of an input cannot be read from it");
+        if (dim.is_symbol() && sizes[(size_t)dim.terms[0].symbols[0]] < 0)
+            sizes[(size_t)dim.terms[0].symbols[0]] = given.shape[i];
+        for (const Term &term : dim.terms)
+            for (int symbol : term.symbols)
+                if (sizes[(size_t)symbol] < 0)
+                    bad_program("a size of an input cannot be read from it");
         fits = dim.evaluate(sizes.data()) == given.shape[i];
     }
     if (!fits)

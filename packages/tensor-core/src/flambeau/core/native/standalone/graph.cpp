@@ -4,12 +4,17 @@
 #include <algorithm>
 
 int64_t Dim::evaluate(const int64_t *sizes) const {
-    int64_t total = offset, part;
-    for (const auto &[symbol, factor] : terms)
-        if (__builtin_mul_overflow(factor, sizes[symbol], &part) ||
-            __builtin_add_overflow(total, part, &total))
-            throw Failure(FLAMBEAU_WRONG_INPUT, "a size that is computed from the inputs' sizes "
-                                                "does not fit 64 bits");
+    int64_t total = offset;
+    bool fits = true;
+    for (const Term &term : terms) {
+        int64_t part = term.factor;
+        for (int symbol : term.symbols)
+            fits = fits && !__builtin_mul_overflow(part, sizes[symbol], &part);
+        fits = fits && !__builtin_add_overflow(total, part, &total);
+    }
+    if (!fits)
+        throw Failure(FLAMBEAU_WRONG_INPUT, "a size that is computed from the inputs' sizes "
+                                            "does not fit 64 bits");
     return total;
 }
 
@@ -96,13 +101,23 @@ class Reader {
         not_a_graph("the size " + name.substr(0, 40) + " is not declared");
     }
 
+    /* The symbols in the name of a term: one, or those of a product, with stars between them. */
+    std::vector<int> factors(const std::string &name) const {
+        std::vector<int> found;
+        for (size_t at = 0, end = 0; end != std::string::npos; at = end + 1) {
+            end = name.find('*', at);
+            found.push_back(symbol(name.substr(at, end == std::string::npos ? end : end - at)));
+        }
+        return found;
+    }
+
     Dim dim(const Json &item) const {
         Dim made;
         const Json &terms = item.at("terms");
         if (!terms.is(Json::OBJECT))
             not_a_graph("terms of a size are an object");
         for (size_t i = 0; i < terms.keys.size(); i++)
-            made.terms.emplace_back(symbol(terms.keys[i]), terms.items[i].number());
+            made.terms.push_back({factors(terms.keys[i]), terms.items[i].number()});
         made.offset = item.at("offset").number();
         const std::string &form = item.at("form").string();
         if (form != "int" && form != "float" && form != "reciprocal")

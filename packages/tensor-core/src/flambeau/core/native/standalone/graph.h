@@ -4,13 +4,26 @@
 #include "standalone/archive.h"
 #include <memory>
 
-/* A size or number: a sum of multiples of symbols; `terms` is empty where it is fixed. */
+/* A multiple of a symbol, or of the product of some. */
+struct Term {
+    std::vector<int> symbols;
+    int64_t factor;
+    bool operator==(const Term &other) const {
+        return symbols == other.symbols && factor == other.factor;
+    }
+};
+
+/* A size or number: a sum of terms, which is empty where it is fixed. */
 struct Dim {
     enum Form : uint8_t { INT, FLOAT, RECIPROCAL };
-    std::vector<std::pair<int, int64_t>> terms;     /* symbol, factor */
+    std::vector<Term> terms;
     int64_t offset = 0;
     Form form = INT;
     bool is_fixed() const { return terms.empty() && form == INT; }
+    /* Whether it is one symbol and nothing else. */
+    bool is_symbol() const {
+        return terms.size() == 1 && terms[0].symbols.size() == 1 && terms[0].factor == 1 && !offset;
+    }
     int64_t evaluate(const int64_t *sizes) const;   /* throws where it does not fit 64 bits */
     double real(const int64_t *sizes) const;        /* of the other forms */
 };

@@ -83,11 +83,12 @@ std::vector<std::string> names_of(const Json &spec, size_t count) {
 
 std::string text_of(const Dim &dim, const std::vector<Symbol> &symbols) {
     std::string text;
-    for (const auto &[symbol, factor] : dim.terms) {
+    for (const auto &[factors, factor] : dim.terms) {
         text += text.empty() || factor < 0 ? "" : "+";
         if (factor != 1)
             text += std::to_string(factor) + "*";
-        text += symbols[(size_t)symbol].name;
+        for (size_t i = 0; i < factors.size(); i++)
+            text += (i ? "*" : "") + symbols[(size_t)factors[i]].name;
     }
     if (dim.offset)
         text += (dim.offset > 0 ? "+" : "") + std::to_string(dim.offset);

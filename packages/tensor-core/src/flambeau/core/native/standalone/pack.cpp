@@ -79,12 +79,15 @@ class Packer {
         const std::vector<Dim> &shape = graph_.types[(size_t)value].shape;
         int64_t rows = 1;
         for (size_t i = 0; i + 1 < shape.size(); i++) {
-            int64_t size = shape[i].offset, part;
-            for (const auto &[symbol, factor] : shape[i].terms)
-                if (factor < 1 ||
-                    __builtin_mul_overflow(graph_.symbols[(size_t)symbol].least, factor, &part) ||
-                    __builtin_add_overflow(size, part, &size))
+            int64_t size = shape[i].offset;
+            for (const auto &[symbols, factor] : shape[i].terms) {
+                int64_t part = factor;
+                for (int symbol : symbols)
+                    if (__builtin_mul_overflow(graph_.symbols[(size_t)symbol].least, part, &part))
+                        return 1;
+                if (factor < 1 || __builtin_add_overflow(size, part, &size))
                     return 1;
+            }
             if (size < 1 || __builtin_mul_overflow(rows, size, &rows))
                 return 1;
         }
