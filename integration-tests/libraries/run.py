@@ -37,6 +37,9 @@ PROGRAMS = {
     "pyro_models": ("pyro-ppl", "SVI with guides of all kinds, NUTS, HMC, enumeration, "
                     "flows", 1e-4),
     "further_pictures": ("", "the main use", 1e-4),
+    "further_layers": ("", "the main use", 1e-4),
+    "further_chances": ("", "the main use", 1e-4),
+    "further_tools": ("", "the main use", 1e-4),
     "further_science": ("", "the main use", 1e-4),
     "further_training": ("", "the main use", 1e-4),
     "torchmetrics_metrics": ("torchmetrics", "metrics of all kinds, their states, wrappers", 1e-4),

@@ -33,7 +33,8 @@ static int collect(const fl_op *op, int param, PyObject *const *args, Py_ssize_t
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[first + i];
         if (!is_int(o)) {
-            PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be ints, got %.100s at position "
+            PyErr_Format(PyExc_TypeError,
+                         "%s(): argument '%s' must be ints, got %.100s at position "
                          "%zd", fl_op_called(op), op->params[param].name, Py_TYPE(o)->tp_name, i);
             return -1;
         }
@@ -111,6 +112,11 @@ static int unknown_keyword(const fl_op *op, PyObject *name) {
     return -1;
 }
 
+/* `non_blocking` of PyTorch's copy_() changes no result: what reads the copy waits for it. */
+static inline bool is_copy(const fl_op *op) {
+    return strcmp(op->name, "copy") == 0;
+}
+
 static int missing(const fl_op *op, int i) {
     PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (%s)", fl_op_called(op),
                  op->params[i].name, fl_role_name(op->params[i].role));
@@ -152,7 +158,7 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
         if (unbox(args[at], op, p, &values[i], arena) < 0)
             return -1;
     }
-    if (at < nargs)
+    if (at < nargs && !(nargs == 3 && PyBool_Check(args[2]) && is_copy(op)))
         return too_many(op, nargs, positional);
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     for (Py_ssize_t k = 0; k < nkw; k++) {
@@ -163,6 +169,8 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
             continue;
         }
         int i = find_param(op, name);
+        if (i < 0 && is_copy(op) && is_named(name, "non_blocking"))
+            continue;
         if (i < 0)
             return unknown_keyword(op, name);
         if (given >> i & 1) {
@@ -189,7 +197,7 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
     return 0;
 }
 
-/* ---- overloads ---------------------------------------------------------------------------------- */
+/* ---- overloads */
 
 bool fl_may_fit(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     int positional = fl_count_positional(op), required = fl_count_required(op);
