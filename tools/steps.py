@@ -157,6 +157,11 @@ def install_editable(session: nox.Session, package: Package, builds: Path) -> No
     session.install(*words, *settings, *header_options(package, PACKAGES))
 
 
+#: Tests of a folder side by side, in as many processes as there are cores; more than four would
+#: want more memory than a small machine has.
+BESIDE = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+
+
 def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) -> None:
     """Run tests outside the source tree, and compare what they skip with what is announced."""
     REPORTS.mkdir(parents=True, exist_ok=True)
@@ -165,7 +170,8 @@ def run_pytest(session: nox.Session, tests: Path, report: str, *options: str) ->
     with session.chdir(session.create_tmp()):
         session.run(
             *("python", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
-            *("-c", str(ROOT / "pyproject.toml"), f"--junitxml={xml}", *options, str(tests)),
+            *("-c", str(ROOT / "pyproject.toml"), f"--junitxml={xml}", *BESIDE, *options),
+            str(tests),
             *session.posargs,
             success_codes=[0, 5],  # 5: no test was selected, which the report shows
         )

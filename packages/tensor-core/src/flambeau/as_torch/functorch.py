@@ -8,7 +8,8 @@ TYPE_CHECKING = False  # typing would cost milliseconds at every start
 if TYPE_CHECKING:
     from typing import Any
 
-rooms.import_module("torch")    # which prepares what programs of PyTorch's take as given
+_ALIAS = "torch"                # this package's, which prepares what programs take as given
+rooms.import_module(_ALIAS)
 
 #: Name -> module that has it; all are imported when they are asked for.
 _HOMES = {

@@ -167,7 +167,8 @@ class Group:
         if other.rows not in (0, self.rows) and not (other.is_by_element
                                                      and self._shares(other)):
             return False
-        if not all(item.is_in_rows for item in other.items) or not self._may_reduce(other):
+        kernels = [item for item in other.items if isinstance(item, Kernel)]
+        if not all(item.is_in_rows for item in kernels) or not self._may_reduce(other):
             return False
         if not all(self._fits(item, self.rows) for item in other.items):
             return False

@@ -38,11 +38,6 @@ class Loop:
     made: dict[Piece, int] = field(default_factory=dict)
 
     @property
-    def is_in_rows(self) -> bool:
-        """Formulas always may."""
-        return True
-
-    @property
     def device(self) -> int:
         """Where it runs."""
         return self.calls[0].device
