@@ -2,7 +2,6 @@
 #include "pool/kernels/pool.h"
 #include "pool/kernels/quarters.h"
 #include "common/kernels/lanes.h"
-#include "common/kernels/even_lanes.h"
 #include "common/kernels/phase_rows.h"
 
 namespace {
@@ -194,7 +193,7 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
         return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
     PhaseRows rows = band(*p, begin, end - begin);
     prepare_padding(*p, rows, (T *)scratch, lowest<T>());
-    split_plane<TakeEvenLanes>(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
+    split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
         taps_inside(p->y, oy, p->h, &ky0, &ky1);
@@ -324,7 +323,7 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     const bool apart = wide_apart(*p);
     if (!apart) {
         prepare_padding(*p, rows, split, (T)0);
-        split_plane<TakeEvenLanes>(p->x, rows, (const T *)plane, p->h, p->w, split);
+        split_plane(p->x, rows, (const T *)plane, p->h, p->w, split);
     }
     for (int64_t oy = begin; oy < end; oy++) {
         int64_t ky0, ky1;
