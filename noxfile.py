@@ -181,7 +181,7 @@ def docs(session: nox.Session) -> None:
     steps.install_all(session, "docs")
     for builder in ("html", "doctest"):
         target = ROOT / "docs" / "_build" / builder
-        options = ["-W", "--keep-going", "-q"]
+        options = ["-W", "--keep-going", "-q", "-j", "auto"]
         session.run("sphinx-build", "-b", builder, *options, str(ROOT / "docs"), str(target))
     session.run("python", str(TOOLS / "doctests.py"))
 

@@ -8,9 +8,6 @@ TYPE_CHECKING = False  # typing would cost milliseconds at every start
 if TYPE_CHECKING:
     from typing import Any
 
-_ALIAS = "torch"                # this package's, which prepares what programs take as given
-rooms.import_module(_ALIAS)
-
 #: Name -> module that has it; all are imported when they are asked for.
 _HOMES = {
     **dict.fromkeys(("grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp",

@@ -47,9 +47,10 @@ def spec_of(name: str, loader: Any) -> ModuleSpec | None:
 def load(spec: ModuleSpec) -> ModuleType:
     """Flambeau's module of that name, else a placeholder."""
     name = own_name(spec.name)
+    if "torch" not in sys.modules:      # it is imported now, or a package beside it before it
+        programs.prepare()
     if spec.name == "torch":
         module: ModuleType = flambeau
-        programs.prepare()
     elif _exists(name):
         module = rooms.import_module(name)
     elif (home := stands.home_of(spec.name.removeprefix("torch."))) is not None:
