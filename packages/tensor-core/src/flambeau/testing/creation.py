@@ -60,12 +60,13 @@ def make_tensor(
     if requires_grad and not inexact:
         raise RuntimeError(f"make_tensor(): requires_grad needs a floating dtype, not {dtype}")
     start, end = _limits(dtype, low, high)
-    x = _drawn(sizes, dtype, start, end)
+    noncontiguous = noncontiguous and math.prod(sizes) > 1
+    x = _drawn((*sizes[:-1], 2 * sizes[-1]) if noncontiguous else sizes, dtype, start, end)
     if exclude_zero:
         x = x.masked_fill(x == 0, flambeau.finfo(dtype).tiny if inexact else 1)
     x = x.to(device)
-    if noncontiguous and x.numel() > 1:
-        x = x.repeat_interleave(2, dim=-1)[..., ::2]
+    if noncontiguous:
+        x = x[..., 1::2]
     elif memory_format is not None:
         x = x.clone(memory_format=memory_format)
     # Without autograd installed there is no such method.
@@ -96,11 +97,22 @@ def _limits(dtype: Any, low: float | None, high: float | None) -> tuple[float, f
 
 
 def _drawn(sizes: Any, dtype: Any, start: float, end: float) -> Tensor:
+    """Values in one stretch; the same as PyTorch's where its generator is the one in use."""
     if dtype.is_complex:
-        part = flambeau.float64 if dtype is flambeau.complex128 else flambeau.float32
-        parts = [_drawn(sizes, part, start, end) for _ in range(2)]
-        return flambeau.complex(*parts)
+        x = flambeau.empty(sizes, dtype=dtype)
+        _fill(flambeau.view_as_real(x), start, end)
+        return x
     if dtype.is_floating_point:
-        share = flambeau.rand(sizes, dtype=flambeau.float64)
-        return (start * (1 - share) + end * share).to(dtype)
+        small = dtype.itemsize == 1
+        x = flambeau.empty(sizes, dtype=flambeau.float32 if small else dtype)
+        _fill(x, start, end)
+        return x.to(dtype)
     return flambeau.randint(int(start), int(end), sizes, dtype=flambeau.int64).to(dtype)
+
+
+def _fill(x: Tensor, start: float, end: float) -> None:
+    """Draw into a tensor; limits so far apart that their difference overflows, by halves."""
+    if end - start >= flambeau.finfo(x.dtype).max:
+        x.uniform_(start / 2, end / 2).mul_(2)
+    else:
+        x.uniform_(start, end)
