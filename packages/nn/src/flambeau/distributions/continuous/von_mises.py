@@ -69,15 +69,16 @@ class VonMises(Distribution):
         """
         shape = self._extended_shape(sample_shape)
         with flambeau.no_grad():
-            kappa = self.concentration.double().expand(shape).reshape(-1)
-            r = self._proposal.expand(shape).reshape(-1)
-            angle = flambeau.empty_like(kappa)
-            left = flambeau.arange(kappa.numel(), device=kappa.device)
-            while left.numel():
-                drawn, accepted = _propose(kappa[left], r[left])
-                angle[left[accepted]] = drawn[accepted]
-                left = left[~accepted]
-            around = self.loc.double().expand(shape) + angle.reshape(shape)
+            kappa = self.concentration.double()
+            angle = flambeau.zeros(shape, dtype=kappa.dtype, device=kappa.device)
+            done = flambeau.zeros(shape, dtype=flambeau.bool, device=kappa.device)
+            # All draw until the last is accepted, and take what is accepted later as well: so does
+            # PyTorch, whose numbers these are with its generator.
+            while not done.all():
+                drawn, accepted = _propose(shape, kappa, self._proposal)
+                angle = flambeau.where(accepted, drawn, angle)
+                done |= accepted
+            around = self.loc.double() + angle
             wrapped = (around + math.pi) % (2 * math.pi) - math.pi
             return wrapped.to(self.loc.dtype)
 
@@ -97,9 +98,9 @@ class VonMises(Distribution):
         return 1 - flambeau.special.i1e(kappa) / flambeau.special.i0e(kappa)
 
 
-def _propose(kappa: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+def _propose(shape: Any, kappa: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
     """Angles around 0, and which of them are accepted."""
-    u = flambeau.rand((3, *kappa.shape), dtype=kappa.dtype, device=kappa.device)
+    u = flambeau.rand((3, *shape), dtype=kappa.dtype, device=kappa.device)
     z = flambeau.cos(math.pi * u[0])
     f = (1 + r * z) / (r + z)
     c = kappa * (r - f)
