@@ -34,7 +34,7 @@ OPTIONAL = {("jit", "autograd"), ("jit", "nn")}
 THIRD_PARTY = {
     "tensor-core": {"numpy", "scipy_openblas32", "PIL", "tqdm"},
     "autograd": set(),
-    "nn": {"numpy", "PIL", "tensorboard", "matplotlib", "gguf"},
+    "nn": {"google", "numpy", "PIL", "tensorboard", "matplotlib", "gguf"},
     "optim": set(),
     "jit": {"google", "llvmlite", "numpy", "onnx", "pydot"},
     "cuda-backend": {"cupy", "cupy_backends", "cupyx", "cudnn", "numpy"},

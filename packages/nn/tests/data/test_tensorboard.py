@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 import flambeau
 
 pytest.importorskip("tensorboard", reason="needs tensorboard")
+from google.protobuf import text_format
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
 from flambeau.utils.tensorboard import SummaryWriter
 from flambeau.utils.tensorboard.summaries import as_pixels
@@ -97,9 +100,8 @@ def test_texts_sounds_and_settings(tmp_path):
         writer.add_audio("tone", flambeau.zeros(100), sample_rate=8000)
         writer.add_hparams({"rate": 0.1, "deep": True, "name": "x"}, {"accuracy": 0.5},
                            {"rate": [0.1, 0.2]}, run_name="run")
-        for name in ("add_embedding", "add_video"):
-            with pytest.raises(NotImplementedError, match=name):
-                getattr(writer, name)()
+        with pytest.raises(NotImplementedError, match="add_video"):
+            writer.add_video()
     found = read(tmp_path)
     assert found.Tensors("note/text_summary")[0].tensor_proto.string_val == [b"**bold**"]
     assert found.Audio("tone")[0].length_frames in (0, 100)
@@ -107,6 +109,43 @@ def test_texts_sounds_and_settings(tmp_path):
     assert run.Scalars("accuracy")[0].value == 0.5
     assert set(run.summary_metadata) >= {"_hparams_/experiment", "_hparams_/session_start_info",
                                          "_hparams_/session_end_info"}
+
+
+def projected(folder: Path) -> ProjectorConfig:
+    return text_format.Parse((folder / "projector_config.pbtxt").read_text(), ProjectorConfig())
+
+
+def test_embeddings_are_tables_that_the_projector_finds(tmp_path):
+    from PIL import Image
+
+    pictures = flambeau.zeros(5, 1, 2, 3)
+    pictures[4] = 1.0
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_embedding(flambeau.arange(10.0).view(5, 2), "abcde", pictures, 7, "a b")
+        writer.add_embedding(flambeau.ones(2, 3), [[1, "x"], [2, "y"]],
+                             metadata_header=["id", "name"])
+        writer.add_embedding(flambeau.zeros(2, 3))
+    first, again = projected(tmp_path).embeddings
+    assert first.tensor_name == "a b:00007" and again.tensor_name == "default:00000"
+    assert (tmp_path / first.tensor_path).read_text().splitlines()[:2] == ["0.0\t1.0", "2.0\t3.0"]
+    assert (tmp_path / first.metadata_path).read_text() == "a\nb\nc\nd\ne\n"
+    assert list(first.sprite.single_image_dim) == [3, 2]
+    sprite = np.asarray(Image.open(tmp_path / first.sprite.image_path))
+    assert sprite.shape == (6, 9, 3)             # a square of 3 x 3 pictures
+    assert sprite[2:4, 3:6].min() == 255 and sprite.sum() == 255 * 2 * 3 * 3
+    assert (tmp_path / again.tensor_path).read_text().startswith("0.0\t0.0\t0.0\n")
+    assert (tmp_path / "00000/default/metadata.tsv").read_text() == "id\tname\n1\tx\n2\ty\n"
+
+
+@pytest.mark.parametrize("given, said", [
+    ({"mat": np.ones(3)}, r"shape \[3\]"),
+    ({"metadata": ["a"]}, "1 labels for 2 points"),
+    ({"metadata": [["a"], ["b"]], "metadata_header": ["x", "y"]}, "names 2 columns"),
+    ({"label_img": np.ones((1, 3, 2, 2))}, r"pictures as \(2, 3, height, width\)"),
+])
+def test_labels_are_as_many_as_points(tmp_path, given, said):
+    with SummaryWriter(tmp_path) as writer, pytest.raises(ValueError, match=said):
+        writer.add_embedding(**{"mat": np.ones((2, 3)), **given})
 
 
 def test_the_folder_is_named_by_the_time(tmp_path, monkeypatch):

@@ -87,9 +87,7 @@ def image(tag: str, picture: Any, dataformats: str) -> Any:
     """A picture, or several in a grid: bytes, or numbers from 0 to 1."""
     from PIL import Image
 
-    pixels = as_pixels(array_of(picture), dataformats)
-    if pixels.dtype != np.uint8:
-        pixels = (pixels.astype(np.float32) * _MOST_BYTE).clip(0, _MOST_BYTE).astype(np.uint8)
+    pixels = in_bytes(as_pixels(array_of(picture), dataformats))
     height, width, channels = pixels.shape
     target = io.BytesIO()
     Image.fromarray(pixels[..., 0] if channels == 1 else pixels).save(target, format="PNG")
@@ -97,6 +95,13 @@ def image(tag: str, picture: Any, dataformats: str) -> Any:
         height=height, width=width, colorspace=channels, encoded_image_string=target.getvalue()
     )
     return Summary(value=[Summary.Value(tag=tag, image=made)])
+
+
+def in_bytes(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers from 0 to 1 as bytes; bytes as they are."""
+    if pixels.dtype == np.uint8:
+        return pixels
+    return (pixels.astype(np.float32) * _MOST_BYTE).clip(0, _MOST_BYTE).astype(np.uint8)
 
 
 def as_pixels(array: np.ndarray[Any, Any], dataformats: str) -> np.ndarray[Any, Any]:
@@ -111,14 +116,14 @@ def as_pixels(array: np.ndarray[Any, Any], dataformats: str) -> np.ndarray[Any, 
         if letter not in letters:
             array, letters = array[None], letter + letters
     array = array.transpose([letters.index(letter) for letter in "NHWC"])
-    grid = _grid(array)
+    grid = grid_of(array, 8)
     return np.repeat(grid, 3, axis=2) if grid.shape[2] == 1 else grid
 
 
-def _grid(pictures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Pictures side by side, in rows of at most eight."""
+def grid_of(pictures: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
+    """Pictures side by side, so many in a row at most."""
     count, height, width, channels = pictures.shape
-    across = min(count, 8)
+    across = min(count, most)
     down = -(-count // across)
     grid = np.zeros((down * height, across * width, channels), pictures.dtype)
     for i, picture in enumerate(pictures):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -331,12 +332,33 @@ class SummaryWriter:
             event_pb2.Event(graph_def=graph.SerializeToString())
         )
 
-    def add_embedding(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not made: the projector of TensorBoard reads ``.tsv`` files."""
-        raise NotImplementedError(
-            "add_embedding(): write the vectors to a .tsv file with numpy.savetxt(), which "
-            "TensorBoard's projector loads"
-        )
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Add points of many dimensions, which TensorBoard's projector shows in two or three.
+
+        Args:
+            mat: The points, of shape ``(n, d)``.
+            metadata: A label for each point, or with ``metadata_header`` a list of labels.
+            label_img: A picture for each point, of shape ``(n, c, h, w)``.
+            global_step: The step, 0 by default.
+            tag: The name.
+            metadata_header: What the labels of a point are.
+
+        Raises:
+            ValueError: Labels or pictures are not as many as points.
+        """
+        from .embeddings import write_embedding
+
+        step = 0 if global_step is None else int(global_step)
+        folder = self._writer(self.log_dir).get_logdir()
+        write_embedding(folder, mat, metadata, label_img, step, tag, metadata_header)
 
     def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not made: add single pictures."""
