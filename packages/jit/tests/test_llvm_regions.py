@@ -97,11 +97,18 @@ def test_results_keep_the_order_of_memory():
     assert found.stride() == wanted.stride() == (1, 10, 80)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 15, 16, 17, 63, 1023, 1024, 1025, 2049, 40000])
-def test_lengths(count):
-    """Vector widths, tiles and chunks with something left over."""
+def crowded(x, y):
+    """A formula that needs many of its values at one time."""
+    return (x * 2).exp().log1p() * y - (y.exp().log1p() - x) * y.sigmoid()
+
+
+@pytest.mark.parametrize("fn", [mixed, crowded])
+@pytest.mark.parametrize("count", [1, 2, 7, 15, 16, 17, 63, 64, 127, 128, 129, 255, 1023, 1024,
+                                   1025, 2049, 40000])
+def test_lengths(fn, count):
+    """Vector widths, rounds of several vectors, tiles and chunks with something left over."""
     x, y = spread((count,)), spread((count,))
-    agree(record(mixed, x, y), [x, y])
+    agree(record(fn, x, y), [x, y])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -24,6 +24,12 @@ VECTOR_BYTES = 64
 _OF_ONE_SIZE = ({"f32", "i32", "b"}, {"f64", "i64", "b"})
 #: Vectors side by side, where so many instructions of each are not too much code.
 _MOST_INSTRS = ((160, 4), (320, 2))
+#: With 32 registers, formulas of at least and at most so many instructions have more of them: a
+#: processor that looks half a round ahead mostly waits for results, and the rest is rarely spilled.
+_LONG, _LONG_SETS = range(60, 240), 8
+#: Each of those is so many instructions behind the one before, which spreads out divisions, unless
+#: more values than this are needed at one time, which would be spilled.
+_STAGGER, _MOST_LIVE = 2, 12
 #: What vectors have no instruction for.
 _SCALAR_OPS = ("extern", "ipow", "truncdiv", "rem", "floordiv", "mod", "half")
 
@@ -65,6 +71,8 @@ class WideSegment(Segment):
         self.width = VECTOR_BYTES // (8 if is_double else 4)
         count = len(self.fast) * (2 if "f64" in kinds and not is_double else 1)
         self.sets = next((sets for most, sets in _MOST_INSTRS if count <= most), 1)
+        if machine.vector_bits == 8 * VECTOR_BYTES and count in _LONG:
+            self.sets = _LONG_SETS
         kind = "f64" if is_double else "f32"
         self.instrs = tuple(self.program.instrs)
         if machine.vector_bits == 8 * VECTOR_BYTES:
@@ -171,13 +179,32 @@ class WideSegment(Segment):
                                for k in range(1, self.sets)]
         sets = [dict(self.same) for _ in at]
         loaded: list[dict[int, str]] = [{} for _ in at]
-        for number in own:
-            for values, index, inputs in zip(sets, at, loaded, strict=True):
-                values[number] = self.wide(number, values, inputs, index)
+        for k, number in self.interleaved(own):
+            sets[k][number] = self.wide(number, sets[k], loaded[k], at[k])
         for values, index in zip(sets, at, strict=True):
             self.keep(values, index)
         flags = [values[number] for values in sets for number in (self.flags if flag else ())]
         self.last(name, flag, flags, self.width * self.sets, span[1], after)
+
+    def interleaved(self, own: Sequence[int]) -> list[tuple[int, int]]:
+        """Vectors and instructions, in the order in which they are written."""
+        staggers = self.sets == _LONG_SETS and self.most_live(own) <= _MOST_LIVE
+        behind = _STAGGER if staggers else 0
+        steps = sorted((step + k * behind, k, number) for k in range(self.sets)
+                       for step, number in enumerate(own))
+        return [(k, number) for _, k, number in steps]
+
+    def most_live(self, own: Sequence[int]) -> int:
+        """How many values of one vector are needed at one time."""
+        last = {arg: step for step, number in enumerate(own) for arg in self.instrs[number].args}
+        ends = [0] * (len(own) + 1)
+        live = most = 0
+        for step, number in enumerate(own):
+            live += 1
+            ends[last.get(number, len(own))] += 1
+            most = max(most, live)
+            live -= ends[step]
+        return most
 
     def tail(self, name: str, span: tuple[str, str], own: Sequence[int], flag: str,
              after: str) -> None:
