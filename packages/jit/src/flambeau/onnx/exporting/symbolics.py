@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flambeau.jit.ir import Node, Value
-from flambeau.onnx.exporting.builder import Builder
+
+if TYPE_CHECKING:   # forms are registered, by torchvision for one, where onnx is not installed
+    from flambeau.onnx.exporting.builder import Builder
 
 #: ``namespace::name`` -> the function of PyTorch's form: of a graph, values and numbers.
 SYMBOLICS: dict[str, Callable[..., Any]] = {}
