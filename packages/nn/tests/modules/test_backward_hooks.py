@@ -214,8 +214,8 @@ def test_hooks_that_always_run():
 def test_hooks_leave_nothing_behind():
     layer = nn.Identity()
     with layer.register_forward_hook(lambda *_: None):
-        assert layer._hooks is not None
-    assert layer._hooks is None
+        assert layer._hook_table is not None
+    assert layer._hook_table is None
     handle = layer.register_full_backward_hook(lambda *_: None)
     x = leaf(1)
     layer(x).sum().backward()

@@ -88,10 +88,10 @@ def test_the_handle_of_a_copy_removes_the_hook_of_the_copy(kind, copied):
     module = nn.Linear(1, 1)
     module.handle = getattr(module, f"register_{kind}")(no_change)
     twin = copied(module)
-    assert list(twin._hooks) == [module.handle.id]
+    assert list(twin._hook_table) == [module.handle.id]
     twin.handle.remove()
-    assert twin._hooks is None
-    assert len(module._hooks) == 1
+    assert twin._hook_table is None
+    assert len(module._hook_table) == 1
 
 
 @pytest.mark.parametrize("with_module", [False, True])
@@ -114,11 +114,11 @@ def test_a_new_hook_replaces_none_that_was_unpickled():
         "import pickle, sys\n"
         "module = pickle.loads(sys.stdin.buffer.read())\n"
         "for _ in range(40): module.register_forward_hook(print)\n"
-        "print(len(module._hooks))"
+        "print(len(module._hook_table))"
     )
-    module._hooks = type(module._hooks)(
+    module._hook_table = type(module._hook_table)(
         (number, hook._replace(function=print))
-        for number, hook in enumerate(module._hooks.values())
+        for number, hook in enumerate(module._hook_table.values())
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input=pickle.dumps(module), capture_output=True, check=True

@@ -73,7 +73,7 @@ def test_hooks_by_kind_can_be_counted_cleared_and_replaced():
     assert layer(1) == 2
     del layer._forward_pre_hooks[7]
     assert layer(1) == 1
-    assert layer._hooks is None
+    assert layer._hook_table is None
     with pytest.raises(KeyError):
         layer._backward_hooks[7]
 

@@ -92,11 +92,11 @@ def test_the_network_stays_as_it_is():
     for key, value in net.state_dict().items():
         assert flambeau.equal(value, before[key])
     assert [module.training for module in net.modules()] == [True, True, False, True]
-    assert all(module._hooks is None for module in net.modules())
+    assert all(module._hook_table is None for module in net.modules())
     with pytest.raises(RuntimeError, match="batch_norm|running|channels|3"):
         nn.summary(net, flambeau.ones(4, 5))
     assert net[0].training
-    assert all(module._hooks is None for module in net.modules())
+    assert all(module._hook_table is None for module in net.modules())
     with pytest.raises(TypeError, match="takes a module"):
         nn.summary(flambeau.ones(2), flambeau.ones(2))
 

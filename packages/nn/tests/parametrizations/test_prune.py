@@ -6,6 +6,7 @@ from modules_kit import close, give, ours, refuses
 
 import flambeau
 from flambeau import nn
+from flambeau.nn.modules.module._hooks import hooks_of
 from flambeau.nn.utils import prune
 
 X = np.random.default_rng(0).standard_normal((5, 6)).astype("float32")
@@ -129,7 +130,7 @@ def test_containers():
     assert [type(each).__name__ for each in container] == ["L1Unstructured"] * 2
     assert len(container) == 2 and container[0].amount == 3
     assert zeros(layer) == 5
-    assert len(layer._hooks_of("forward_pre")) == 1
+    assert len(hooks_of(layer, "forward_pre")) == 1
     with pytest.raises(TypeError, match="int is not a BasePruningMethod"):
         container.add_pruning_method(3)
     other = prune.Identity()

@@ -232,7 +232,7 @@ class GraphModule(nn.Module):
         graph = copy.deepcopy(self.graph, memo)
         GraphModule.__init__(made, shell, graph, type(self).__name__)
         made.__dict__.update({key: each for key, each in shell.__dict__.items()
-                              if key not in made.__dict__ or key.startswith("_hooks")})
+                              if key not in made.__dict__ or key.startswith("_hook_table")})
         made.meta = shell.__dict__.get("meta", {})
         made.training = self.training
         return made

@@ -118,7 +118,7 @@ def hooked(step: Hook) -> Hook:
     @functools.wraps(step)
     def counted(*args: Any, **kwargs: Any) -> Any:
         optimizer = args[0]
-        hooks = getattr(optimizer, "_hooks", None)
+        hooks = getattr(optimizer, "_hook_table", None)
         if hooks is None:   # a class around another optimizer, never initialized as one itself
             return step(*args, **kwargs)
         about_to_change(optimizer, "step")

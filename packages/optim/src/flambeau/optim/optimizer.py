@@ -89,7 +89,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._step_count = 0
-        self._hooks = Hooks()
+        self._hook_table = Hooks()
         if not isinstance(params, Iterable):
             raise TypeError(
                 f"an optimizer takes an iterable of tensors, not {type(params).__name__}: of a "
@@ -113,7 +113,7 @@ class Optimizer:
 
     def _patch_step_function(self) -> None:
         """What wrappers of optimizers call that leave out ``Optimizer.__init__``."""
-        self.__dict__.setdefault("_hooks", Hooks())
+        self.__dict__.setdefault("_hook_table", Hooks())
         self.__dict__.setdefault("_step_count", 0)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -198,7 +198,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.before_step, hook)
+        return RemovableHandle(self._hook_table.before_step, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after every step.
@@ -209,7 +209,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.after_step, hook)
+        return RemovableHandle(self._hook_table.after_step, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -223,7 +223,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.before_state, hook, prepend)
+        return RemovableHandle(self._hook_table.before_state, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -237,7 +237,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.after_state, hook, prepend)
+        return RemovableHandle(self._hook_table.after_state, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -251,7 +251,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.before_load, hook, prepend)
+        return RemovableHandle(self._hook_table.before_load, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -265,7 +265,7 @@ class Optimizer:
         Returns:
             A handle whose ``remove()`` takes the hook out.
         """
-        return RemovableHandle(self._hooks.after_load, hook, prepend)
+        return RemovableHandle(self._hook_table.after_load, hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """Options and state; parameters are replaced by their positions.
@@ -279,7 +279,7 @@ class Optimizer:
             >>> optim.SGD([flambeau.zeros(1)], lr=0.1).state_dict()["param_groups"][0]["params"]
             [0]
         """
-        return self._hooks.saved(self, lambda: pack_state(self.param_groups, self.state))
+        return self._hook_table.saved(self, lambda: pack_state(self.param_groups, self.state))
 
     def named_state_dict(self) -> dict[str, Any]:
         """Options and state; parameters are replaced by their names.
@@ -325,12 +325,12 @@ class Optimizer:
             >>> optimizer.param_groups[0]["lr"]
             0.1
         """
-        packed = self._hooks.loading(self, dict(state_dict))
+        packed = self._hook_table.loading(self, dict(state_dict))
         packed = from_names(deepcopy(packed), self.param_groups)
         groups, state = unpack_state(packed, self.param_groups)
         self._check_state(groups, state)
         self.__setstate__({"param_groups": groups, "state": defaultdict(dict, state)})
-        self._hooks.loaded(self)
+        self._hook_table.loaded(self)
 
     def __repr__(self) -> str:
         lines = []

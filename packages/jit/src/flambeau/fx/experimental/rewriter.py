@@ -126,5 +126,5 @@ def _rewritten_module(module: nn.Module, made: dict[int, nn.Module]) -> nn.Modul
     copied.__dict__.update(vars(module))
     made[id(module)] = copied
     for name, child in module.named_children():
-        copied.__dict__[name] = _rewritten_module(child, made)
+        copied._modules[name] = _rewritten_module(child, made)
     return copied

@@ -22,7 +22,7 @@ def call(calls: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     if not trust.calls_plainly(module):
         calls.refuse(f"{type(module).__name__} has hooks, or a __call__ of its own")
         return module(*args, **kwargs)
-    reads.guard("attribute", module, "_hooks", None)
+    reads.guard("attribute", module, "_hook_table", None)
     table = trust.hooks_everywhere(module)
     reads.guard("dict", table, tuple(table), tuple(table.values()))
     if is_own_tree(calls, module):

@@ -108,7 +108,7 @@ class Recorder:
         return result
 
     def _look_at_optimizer(self, optimizer: Any) -> None:
-        hooks = optimizer._hooks
+        hooks = optimizer._hook_table
         if hooks.watch_steps():
             self.calls.refuse("the optimizer has hooks")
         anywhere = type(hooks).watch_steps.__globals__
@@ -116,7 +116,7 @@ class Recorder:
                       anywhere["_after_any"]):
             self.reads.guard("dict", table, (), ())
         own = optimizer.__dict__
-        for name in ("param_groups", "_hooks"):
+        for name in ("param_groups", "_hook_table"):
             self.reads.guard("item", own, name, own[name])
         self.reads.guard("item", own, "step")
         self.reads.guard("item", own, "zero_grad")

@@ -242,7 +242,7 @@ MISSING = object()
 
 def calls_plainly(module: Any) -> bool:
     """Whether calling a module is calling its ``forward``."""
-    return type(module).__call__ is _module_class().__call__ and module._hooks is None \
+    return type(module).__call__ is _module_class().__call__ and module._hook_table is None \
         and not hooks_everywhere(module)
 
 

@@ -17,13 +17,13 @@ from .._core import ops
 from .._siblings import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from .module import Module
+from ._rnn_names import RecurrentNames
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _NETWORKS = {mode: getattr(ops, mode.lower()) for mode in _GATES}
 
 
-class RNNBase(Module):
+class RNNBase(RecurrentNames):
     r"""What recurrent layers share: parameters, checks and the call of the network.
 
     For each layer ``k`` the parameters are ``weight_ih_l{k}`` ``(gates * hidden_size, features)``,
@@ -109,11 +109,6 @@ class RNNBase(Module):
     @property
     def _directions(self) -> int:
         return 2 if self.bidirectional else 1
-
-    @property
-    def _flat_weights(self) -> list[Any]:
-        """All parameters in the order of the network, as they are now."""
-        return [getattr(self, name) for names in self._all_weights for name in names]
 
     @property
     def all_weights(self) -> list[list[Parameter]]:

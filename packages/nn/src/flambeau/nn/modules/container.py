@@ -15,11 +15,10 @@ class _List(Module):
     """Members under the names "0", "1", …, used like a list."""
 
     def __len__(self) -> int:
-        return len(self._module_names)
+        return len(self.__dict__["_modules"])
 
     def __iter__(self) -> Iterator[Any]:
-        members = self.__dict__
-        return iter([members[name] for name in self._module_names])
+        return iter(list(self.__dict__["_modules"].values()))
 
     def __contains__(self, module: object) -> bool:
         return any(module is member for member in self)
@@ -27,7 +26,7 @@ class _List(Module):
     def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             return self._like(list(self)[idx])
-        return self.__dict__[self._name_at(idx)]
+        return self.__dict__["_modules"][self._name_at(idx)]
 
     def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, self._name_at(idx), module)
@@ -70,12 +69,16 @@ class _List(Module):
         del self[key]
         return module
 
+    def _get_abs_string_index(self, idx: int) -> str:
+        """The name at a position, for programs that ask for it as PyTorch's lists do."""
+        return self._name_at(idx)
+
     def _like(self, modules: list[Module]) -> Any:
         made: Any = type(self)
         return made(modules)
 
     def _refill(self, modules: list[Module]) -> None:
-        for name in list(self._module_names):
+        for name in list(self._modules):
             delattr(self, name)
         for i, module in enumerate(modules):
             self.add_module(str(i), module)
@@ -87,7 +90,7 @@ class _List(Module):
             raise IndexError(
                 f"index {position} is out of range for a {type(self).__name__} of {size} modules"
             )
-        return next(islice(self._module_names, position % size, None))
+        return next(islice(self._modules, position % size, None))
 
 
 class Sequential(_List):
@@ -117,15 +120,13 @@ class Sequential(_List):
 
     def forward(self, input: Any) -> Any:
         """Call the modules in order."""
-        members = self.__dict__
-        for name in self._module_names:
-            input = members[name](input)
+        for module in self.__dict__["_modules"].values():
+            input = module(input)
         return input
 
     def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
-            names = list(self._module_names)[idx]
-            return type(self)({name: self.__dict__[name] for name in names})
+            return type(self)(dict(list(self._modules.items())[idx]))
         return super().__getitem__(idx)
 
     def insert(self, index: int, module: Module) -> Any:
@@ -222,26 +223,24 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._module_names:
-            raise KeyError(key)
-        return self.__dict__[key]
+        return self._modules[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
-        if key not in self._module_names:
+        if key not in self._modules:
             raise KeyError(key)
         delattr(self, key)
 
     def __len__(self) -> int:
-        return len(self._module_names)
+        return len(self._modules)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._module_names)
+        return iter(self._modules)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._module_names
+        return key in self._modules
 
     def clear(self) -> None:
         """Take all modules out."""

@@ -67,6 +67,22 @@ class _ConvTransposeNd(_ConvNd):
             self.dilation,
         )
 
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        stride: Size,
+        padding: Size,
+        kernel_size: Size,
+        num_spatial_dims: int,
+        dilation: Size | None = None,
+    ) -> tuple[int, ...]:
+        """What ``output_size`` asks for, for classes with a ``forward`` of their own.
+
+        The sizes are this layer's own, whatever is given.
+        """
+        return self.output_padding if output_size is None else self._extra_for(input, output_size)
+
     def _check_padding(self) -> None:
         own = type(self).__name__
         if self.padding_mode != "zeros":

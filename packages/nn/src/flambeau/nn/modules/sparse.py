@@ -44,13 +44,17 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Draw a new table."""
         init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with flambeau.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        self._fill_padding_idx_with_zero()
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         return text + self._settings("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq")
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        """Set the row of ``padding_idx`` to zero, after a program's own initial values, say."""
+        if self.padding_idx is not None:
+            with flambeau.no_grad():
+                self.weight[self.padding_idx].fill_(0)
 
     def _settings(self, *names: str) -> str:
         """The settings that are not the usual ones."""

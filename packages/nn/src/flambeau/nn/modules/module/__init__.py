@@ -1,6 +1,6 @@
 """``Module``: the base of every layer and network.
 
-The mechanisms stand beside this file, one each: ``_attributes`` (members), ``_asking`` (of
+The mechanisms stand beside this file, one each: ``_attributes`` and ``_members``, ``_asking`` (of
 classes with a ``__getattr__``), ``_tree`` (walking), ``_state`` (state_dict), ``_conversion`` (to),
 ``_hooks``, ``_calls`` and ``_backward`` (hooks of one module), ``_everywhere`` (of all), ``_where``
 (errors), ``_show`` (repr).
@@ -8,12 +8,12 @@ classes with a ``__getattr__``), ``_tree`` (walking), ``_state`` (state_dict), `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import flambeau
 from flambeau.core import scopes_wanted
 
-from ._asking import PLACES, let_ask
+from ._asking import let_ask
 from ._calls import call_with_hooks
 from ._conversion import Conversion
 from ._everywhere import (
@@ -28,6 +28,7 @@ from ._everywhere import (
     register_module_parameter_registration_hook,
 )
 from ._hook_table import RemovableHandle
+from ._members import without_attributes
 from ._pickling import Pickling
 from ._scopes import call_in_scope
 from ._show import show
@@ -87,17 +88,14 @@ class Module(Conversion, State, Pickling):
         try:
             if scopes_wanted():
                 return call_in_scope(self, args, kwargs)
-            if self._hooks is None and not EVERYWHERE:
+            if self._hook_table is None and not EVERYWHERE:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
             note_where(self, error)
             raise
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Members have any type; they are plain attributes at run time."""
+    _call_impl = __call__       # what PyTorch's ``__call__`` calls, which programs call or replace
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every subclass that is called defines it.
@@ -134,9 +132,7 @@ class Module(Conversion, State, Pickling):
         state = self.__dict__.copy()
         if state.pop("_plain_forward", None) is not None:
             del state["forward"]
-        for place in PLACES:
-            state.pop(place, None)
-        return state
+        return without_attributes(state)
 
     def train(self: Self, mode: bool = True) -> Self:
         """Put this module and all below it in training mode, or in evaluation mode.
@@ -204,8 +200,7 @@ class Module(Conversion, State, Pickling):
         return ""
 
     def __repr__(self) -> str:
-        children = [(name, self.__dict__[name]) for name in self._module_names]
-        return show(self._get_name(), self.extra_repr(), children)
+        return show(self._get_name(), self.extra_repr(), list(self._modules.items()))
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -13,7 +13,7 @@ _NONE = HookTable()
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``module(*args, **kwargs)``: hooks of all modules come before those of this one."""
-    own = module._hooks or _NONE
+    own = module._hook_table or _NONE
     forward = EVERYWHERE.list("forward") + own.list("forward")
     backward_pre = EVERYWHERE.list("backward_pre") + own.list("backward_pre")
     backward = EVERYWHERE.list("backward") + own.list("backward")

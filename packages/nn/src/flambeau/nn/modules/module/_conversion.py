@@ -139,8 +139,7 @@ def _no_values(module: Conversion, device: Any) -> str:
 
 
 def _apply_to_parameters(module: Any, fn: _Once) -> None:
-    for name in module._parameter_names:
-        param = module.__dict__[name]
+    for param in module._parameters.values():
         if param is None or id(param) in fn.parameters:
             continue
         fn.parameters[id(param)] = param
@@ -154,8 +153,8 @@ def _apply_to_parameters(module: Any, fn: _Once) -> None:
 
 
 def _apply_to_buffers(module: Any, fn: _Once) -> None:
-    for name in module._buffer_names:
-        buffer = module.__dict__[name]
+    buffers = module._buffers
+    for name, buffer in list(buffers.items()):
         if buffer is None:
             continue
         if is_lazy(buffer):
@@ -163,7 +162,7 @@ def _apply_to_buffers(module: Any, fn: _Once) -> None:
             continue
         if id(buffer) not in fn.buffers:
             fn.buffers[id(buffer)] = (buffer, fn(buffer))
-        module.__dict__[name] = fn.buffers[id(buffer)][1]
+        buffers[name] = fn.buffers[id(buffer)][1]
 
 
 def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

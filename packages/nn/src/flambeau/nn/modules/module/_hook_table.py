@@ -49,7 +49,7 @@ class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
         self._kind = kind
 
     def _table(self) -> HookTable:
-        table: HookTable | None = self._module._hooks
+        table: HookTable | None = self._module._hook_table
         return HookTable() if table is None else table
 
     def __getitem__(self, number: int) -> Callable[..., Any]:
@@ -59,15 +59,15 @@ class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
         return hook.function
 
     def __setitem__(self, number: int, function: Callable[..., Any]) -> None:
-        if self._module._hooks is None:
-            self._module._hooks = HookTable()
-        self._module._hooks[number] = Hook(self._kind, function)
+        if self._module._hook_table is None:
+            self._module._hook_table = HookTable()
+        self._module._hook_table[number] = Hook(self._kind, function)
 
     def __delitem__(self, number: int) -> None:
         self[number]  # one of this kind, or a KeyError
         del self._table()[number]
         if not self._table():
-            self._module._hooks = None
+            self._module._hook_table = None
 
     def __iter__(self) -> Iterator[int]:
         return iter([i for i, hook in self._table().items() if hook.kind == self._kind])
@@ -93,28 +93,28 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks: HookTable, number: int, owner: Any = None) -> None:
-        self._hooks = hooks
+        self._hook_table = hooks
         self._owner = None if owner is None else weakref.ref(owner)
         self.id = number
         self._kind = hooks[number].kind if number in hooks else ""
 
     def __getstate__(self) -> tuple[HookTable, int, Any]:
         """The module itself for the weak reference, so that a copy belongs to the copied module."""
-        return self._hooks, self.id, None if self._owner is None else self._owner()
+        return self._hook_table, self.id, None if self._owner is None else self._owner()
 
     def __setstate__(self, state: tuple[HookTable, int, Any]) -> None:
         RemovableHandle.__init__(self, *state)
 
     def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
         """The hooks that stand beside this one, functions by number."""
-        return {i: hook.function for i, hook in self._hooks.items() if hook.kind == self._kind}
+        return {i: hook.function for i, hook in self._hook_table.items() if hook.kind == self._kind}
 
     def remove(self) -> None:
         """Take the hook out; doing it twice is harmless."""
-        self._hooks.pop(self.id, None)
+        self._hook_table.pop(self.id, None)
         owner = None if self._owner is None else self._owner()
-        if owner is not None and owner._hooks is self._hooks and not self._hooks:
-            owner._hooks = None  # a module without hooks is called without looking for them
+        if owner is not None and owner._hook_table is self._hook_table and not self._hook_table:
+            owner._hook_table = None  # a module without hooks is called without looking for them
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -67,7 +67,7 @@ class Hooks(Attributes):
             >>> layer(1)
             2
         """
-        return self._add_hook(Hook("forward_pre", hook, with_kwargs), prepend)
+        return _add_hook(self, Hook("forward_pre", hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
@@ -95,7 +95,7 @@ class Hooks(Attributes):
             >>> layer(1)
             10
         """
-        return self._add_hook(Hook("forward", hook, with_kwargs, always_call), prepend)
+        return _add_hook(self, Hook("forward", hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -120,7 +120,7 @@ class Hooks(Attributes):
             >>> x.grad
             tensor([10., 10.])
         """
-        return self._add_hook(Hook("backward_pre", hook), prepend)
+        return _add_hook(self, Hook("backward_pre", hook), prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -152,7 +152,7 @@ class Hooks(Attributes):
             (tensor([1., 1.]),)
         """
         self._choose_backward_hooks(True)
-        return self._add_hook(Hook("backward", hook), prepend)
+        return _add_hook(self, Hook("backward", hook), prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Deprecated name of ``register_full_backward_hook``.
@@ -168,7 +168,7 @@ class Hooks(Attributes):
             FutureWarning,
             stacklevel=2,
         )
-        return self._add_hook(Hook("backward", hook))
+        return _add_hook(self, Hook("backward", hook))
 
     def _choose_backward_hooks(self, full: bool) -> None:
         """Refuse a second kind of backward hooks, as PyTorch does."""
@@ -182,14 +182,14 @@ class Hooks(Attributes):
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
-        return self._add_hook(Hook("state_pre", hook))
+        return _add_hook(self, Hook("state_pre", hook))
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, {})`` after ``state_dict`` read this module.
 
         The hook changes the dict in place.
         """
-        return self._add_hook(Hook("state_post", hook))
+        return _add_hook(self, Hook("state_post", hook))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call the hook before ``load_state_dict`` reads the entries of this module.
@@ -197,18 +197,18 @@ class Hooks(Attributes):
         Its arguments are ``(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)``; it renames entries or adds errors in place.
         """
-        return self._add_hook(Hook("load_pre", hook))
+        return _add_hook(self, Hook("load_pre", hook))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``.
 
         The hook may edit the lists ``missing_keys`` and ``unexpected_keys`` in place.
         """
-        return self._add_hook(Hook("load_post", hook))
+        return _add_hook(self, Hook("load_post", hook))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """A post-hook of ``state_dict`` that may return another dict."""
-        return self._add_hook(Hook("state_replace", hook))
+        return _add_hook(self, Hook("state_replace", hook))
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
@@ -217,12 +217,20 @@ class Hooks(Attributes):
         wanted: Any = hook if with_module else _WithoutModule(hook)
         return self.register_load_state_dict_pre_hook(wanted)
 
-    def _add_hook(self, hook: Hook, first: bool = False) -> RemovableHandle:
-        if self._hooks is None:
-            self._hooks = HookTable()
-        table: HookTable = self._hooks
-        return table.add(hook, first, self)
 
-    def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
-        """The functions of one kind."""
-        return [] if self._hooks is None else [hook.function for hook in self._hooks.list(kind)]
+def _add_hook(module: Any, hook: Hook, first: bool = False) -> RemovableHandle:
+    if module._hook_table is None:
+        module._hook_table = HookTable()
+    table: HookTable = module._hook_table
+    return table.add(hook, first, module)
+
+
+def hooks_of(module: Any, kind: str) -> list[Callable[..., Any]]:
+    """The functions of one kind.
+
+    Args:
+        module: The module they are registered on.
+        kind: The kind, as in ``Hook``.
+    """
+    table: HookTable | None = module._hook_table
+    return [] if table is None else [hook.function for hook in table.list(kind)]

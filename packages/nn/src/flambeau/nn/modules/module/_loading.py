@@ -12,6 +12,7 @@ from flambeau import Tensor
 from flambeau.core.spelling import nearest
 
 from ...parameter import Parameter, is_lazy
+from ._hooks import hooks_of
 
 EXTRA_STATE = "_extra_state"
 
@@ -58,14 +59,13 @@ class Loading:
             self._let_load(module, prefix)
         else:
             self.plan_own(module, prefix)
-        for name in module._module_names:
-            child = module.__dict__[name]
+        for name, child in module._modules.items():
             if child is not None:
                 self.plan(child, f"{prefix}{name}.")
 
     def plan_own(self, module: Any, prefix: str) -> None:
         """The same for the tensors of this one module."""
-        for hook in module._hooks_of("load_pre"):
+        for hook in hooks_of(module, "load_pre"):
             with self._part(prefix) as part:
                 hook(module, part, prefix, self._metadata(prefix), True, *self._lists())
         for name, target in own_state(module):
@@ -75,7 +75,7 @@ class Loading:
 
     def left_over(self, module: Any, prefix: str) -> list[str]:
         """Keys of this one module that nobody asked for."""
-        below = tuple(f"{prefix}{name}." for name in module._module_names)
+        below = tuple(f"{prefix}{name}." for name in module._modules)
         return [
             key
             for key in self.state
@@ -124,7 +124,7 @@ class Loading:
         """Copy, or assign, everything that was planned."""
         with flambeau.no_grad():
             for module, name, source in self.copies:
-                target = module.__dict__[name]
+                target = _place_of(module, name)[name]
                 if self.assign:
                     _assign(module, name, source)
                     continue
@@ -176,9 +176,8 @@ class Loading:
 def own_state(module: Any) -> Iterator[tuple[str, Tensor]]:
     """Parameters and persistent buffers of this one module."""
     left_out = module._non_persistent_buffers_set
-    persistent = [name for name in module._buffer_names if name not in left_out]
-    for name in (*module._parameter_names, *persistent):
-        tensor = module.__dict__[name]
+    kept = [pair for pair in module._buffers.items() if pair[0] not in left_out]
+    for name, tensor in (*module._parameters.items(), *kept):
         if tensor is not None:
             yield name, tensor
 
@@ -187,13 +186,17 @@ def has_extra_state(module: Any) -> bool:
     return bool(module._has_extra_state())
 
 
+def _place_of(module: Any, name: str) -> Any:
+    return module._parameters if name in module._parameters else module._buffers
+
+
 def _assign(module: Any, name: str, source: Tensor) -> None:
-    old = module.__dict__[name]
+    old = _place_of(module, name)[name]
     if isinstance(old, Parameter) and not isinstance(source, Parameter):
         source = Parameter(source, old.requires_grad)
     elif isinstance(old, Parameter):
         source.requires_grad_(old.requires_grad)
-    module.__dict__[name] = source
+    _place_of(module, name)[name] = source
 
 
 def _fits(source: Tensor, target: Tensor) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._attributes import Attributes
+from ._attributes import Attributes, put
+from ._members import KINDS, PLACES, hold, members_of
 
-_MEMBERS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 _HOOKS = (
     "_backward_pre_hooks",
     "_backward_hooks",
@@ -31,18 +31,21 @@ class Pickling(Attributes):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes of a module that was pickled, here or by PyTorch."""
-        if "_parameters" in state and "_parameter_names" not in state:
+        if "_hook_table" not in state:
             self._take_pytorch(state)
-        else:
-            self.__dict__.update(
-                {name: value for name, value in state.items() if name not in _MEMBERS})
+            return
+        self.__dict__.update(state)
+        for place in PLACES:
+            hold(self, place, state[place])
+        for place in PLACES:
+            members_of(self, place).show()
 
     def _take_pytorch(self, state: dict[str, Any]) -> None:
         """Take PyTorch's layout, where members lie in three dicts, and hooks in others."""
         Attributes.__init__(self)
-        for place, kind in _MEMBERS.items():
+        for place, kind in KINDS.items():
             for name, value in state[place].items():
-                self._put(name, value, kind)
+                put(self, name, value, kind)
         for name, value in state.items():
             if name in _HOOKS:
                 if value:
@@ -51,7 +54,7 @@ class Pickling(Attributes):
                         f"out ({name}); register them again",
                         stacklevel=2,
                     )
-            elif name not in _MEMBERS and name not in _OF_HOOKS:
+            elif name not in KINDS and name not in _OF_HOOKS:
                 self._take_attribute(name, value)
 
     def _take_attribute(self, name: str, value: Any) -> None:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from ._hooks import Hooks
+from ._hooks import Hooks, hooks_of
 from ._loading import EXTRA_STATE, IncompatibleKeys, Loading, has_extra_state, own_state
 from ._tree import Tree
 
@@ -117,17 +117,16 @@ class State(Tree, Hooks):
         self, state: Any, prefix: str, keep_vars: bool, metadata: dict[str, Any]
     ) -> dict[str, Any]:
         """Add the entries of this module and all below it, between the hooks."""
-        for hook in self._hooks_of("state_pre"):
+        for hook in hooks_of(self, "state_pre"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(state, prefix, keep_vars)
-        for name in self._module_names:
-            module = self.__dict__[name]
+        for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._hooks_of("state_post"):
+        for hook in hooks_of(self, "state_post"):
             if hook(self, state, prefix, metadata) is not None:
                 raise RuntimeError("a post-hook of state_dict changes the dict in place")
-        for hook in self._hooks_of("state_replace"):
+        for hook in hooks_of(self, "state_replace"):
             changed = hook(self, state, prefix, metadata)
             state = state if changed is None else changed
         return state
@@ -178,13 +177,13 @@ class State(Tree, Hooks):
 
 
 def _has_post_hooks(module: Any) -> bool:
-    return any(child._hooks_of("load_post") for child in module.modules())
+    return any(hooks_of(child, "load_post") for child in module.modules())
 
 
 def _run_post_hooks(module: Any, result: IncompatibleKeys) -> None:
     for child in module.children():
         _run_post_hooks(child, result)
-    for hook in module._hooks_of("load_post"):
+    for hook in hooks_of(module, "load_post"):
         if hook(module, result) is not None:
             raise RuntimeError(
                 "a post-hook of load_state_dict returns nothing; it edits the lists "

@@ -10,6 +10,7 @@ from flambeau.core.spelling import hint
 
 from ...parameter import Parameter
 from ._attributes import Attributes
+from ._members import members_of
 
 if TYPE_CHECKING:
     from . import Module
@@ -83,8 +84,7 @@ class Tree(Attributes):
             ['0', '1']
         """
         seen: set[int] = set()
-        for name in self._module_names:
-            module = self.__dict__[name]
+        for name, module in self.__dict__["_modules"].items():
             if module is not None and id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
@@ -119,8 +119,7 @@ class Tree(Attributes):
         if remove_duplicate:
             memo.add(self)
         yield prefix, self  # type: ignore[misc]
-        for name in self._module_names:
-            module = self.__dict__[name]
+        for name, module in self.__dict__["_modules"].items():
             if module is not None:
                 yield from module.named_modules(memo, join(prefix, name), remove_duplicate)
 
@@ -157,7 +156,7 @@ class Tree(Attributes):
         """
         module: Any = self
         for name in target.split(".") if target else ():
-            module = module._step_to(name, target)
+            module = _step_to(module, name, target)
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
@@ -195,7 +194,7 @@ class Tree(Attributes):
         Raises:
             AttributeError: Nothing, or something else, is at that path.
         """
-        return self._get_member(target, "parameter")
+        return _member_at(self, target, "parameter")  # type: ignore[no-any-return]
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as ``"encoder.1.running_mean"``.
@@ -203,7 +202,7 @@ class Tree(Attributes):
         Raises:
             AttributeError: Nothing, or something else, is at that path.
         """
-        return self._get_member(target, "buffer")
+        return _member_at(self, target, "buffer")  # type: ignore[no-any-return]
 
     def _named_members(
         self,
@@ -225,35 +224,35 @@ class Tree(Attributes):
                     seen.add(id(member))
                 yield join(path, name), member
 
-    def _step_to(self, name: str, target: str) -> Any:
-        module = self.__dict__.get(name) if name in self._module_names else None
-        if module is None:
-            raise AttributeError(
-                f"{type(self).__name__} has no submodule {name!r} (on the path {target!r})"
-                + hint(name, self._module_names)
-            )
-        return module
 
-    def _get_member(self, target: str, kind: str) -> Any:
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        names = module._names_of(kind)
-        if name not in names or module.__dict__[name] is None:
-            raise AttributeError(
-                f"{type(module).__name__} has no {kind} {name!r} (on the path {target!r})"
-                + hint(name, names)
-            )
-        return module.__dict__[name]
+def _step_to(module: Any, name: str, target: str) -> Any:
+    below = members_of(module, "_modules").get(name)
+    if below is None:
+        raise AttributeError(
+            f"{type(module).__name__} has no submodule {name!r} (on the path {target!r})"
+            + hint(name, module._modules)
+        )
+    return below
+
+
+def _member_at(root: Tree, target: str, kind: str) -> Any:
+    path, _, name = target.rpartition(".")
+    module = root.get_submodule(path)
+    members = members_of(module, f"_{kind}s")
+    if members.get(name) is None:
+        raise AttributeError(
+            f"{type(module).__name__} has no {kind} {name!r} (on the path {target!r})"
+            + hint(name, members)
+        )
+    return members[name]
 
 
 def _parameters_of(module: Tree) -> list[tuple[str, Any]]:
-    members = module.__dict__
-    return [(name, members[name]) for name in module._parameter_names]
+    return list(module.__dict__["_parameters"].items())
 
 
 def _buffers_of(module: Tree) -> list[tuple[str, Any]]:
-    members = module.__dict__
-    return [(name, members[name]) for name in module._buffer_names]
+    return list(module.__dict__["_buffers"].items())
 
 
 def join(prefix: str, name: str) -> str:

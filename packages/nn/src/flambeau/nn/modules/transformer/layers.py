@@ -69,8 +69,18 @@ class _Layer(Module):
             return x + block(norm(x))
         return norm(x + block(x))
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+                  is_causal: bool = False, **cached: Any) -> Tensor:
+        """What is added by attention to the sequence itself; programs call it and replace it."""
+        seen = self.self_attn(x, x, x, key_padding_mask, False, attn_mask, is_causal=is_causal,
+                              **cached)
+        return self.dropout1(seen[0])
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """What is added by the feed forward network."""
+        inner = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        last: Tensor = getattr(self, f"dropout{self._norms}")(inner)
+        return last
 
 
 class TransformerEncoderLayer(_Layer):
@@ -158,15 +168,13 @@ class TransformerEncoderLayer(_Layer):
             is_causal: Says that ``src_mask`` leaves out what comes later.
             cache: What earlier calls have seen, for generation.
         """
+        cached = {} if cache is None else {"cache": cache}
 
         def attention(x: Tensor) -> Tensor:
-            seen = self.self_attn(
-                x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal, cache=cache
-            )
-            return self.dropout1(seen[0])
+            return self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal, **cached)
 
         x = self._block(src, self.norm1, attention)
-        return self._block(x, self.norm2, lambda x: self.dropout2(self._feed_forward(x)))
+        return self._block(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -234,36 +242,28 @@ class TransformerDecoderLayer(_Layer):
             memory_is_causal: The same of ``memory_mask``.
             cache: What earlier calls have seen, for generation.
         """
+        own = {} if cache is None else {"cache": cache}
+        read: dict[str, Any] = {} if cache is None else {"cache": cache.memory}
 
         def to_itself(x: Tensor) -> Tensor:
-            seen = self.self_attn(
-                x,
-                x,
-                x,
-                tgt_key_padding_mask,
-                False,
-                tgt_mask,
-                is_causal=tgt_is_causal,
-                cache=cache,
-            )
-            return self.dropout1(seen[0])
+            return self._sa_block(x, tgt_mask, tgt_key_padding_mask, is_causal=tgt_is_causal,
+                                  **own)
 
         def to_memory(x: Tensor) -> Tensor:
-            seen = self.multihead_attn(
-                x,
-                memory,
-                memory,
-                memory_key_padding_mask,
-                False,
-                memory_mask,
-                is_causal=memory_is_causal,
-                cache=None if cache is None else cache.memory,
-            )
-            return self.dropout2(seen[0])
+            return self._mha_block(x, memory, memory_mask, memory_key_padding_mask,
+                                   is_causal=memory_is_causal, **read)
 
         x = self._block(tgt, self.norm1, to_itself)
         x = self._block(x, self.norm2, to_memory)
-        return self._block(x, self.norm3, lambda x: self.dropout3(self._feed_forward(x)))
+        return self._block(x, self.norm3, self._ff_block)
+
+    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Tensor | None,
+                   key_padding_mask: Tensor | None, is_causal: bool = False,
+                   **cached: Any) -> Tensor:
+        """What is added by attention to the memory."""
+        seen = self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask,
+                                   is_causal=is_causal, **cached)
+        return self.dropout2(seen[0])
 
 
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:

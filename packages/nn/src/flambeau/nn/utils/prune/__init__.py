@@ -13,6 +13,7 @@ import flambeau
 from flambeau import Tensor
 
 from ...modules.module import Module
+from ...modules.module._hooks import hooks_of
 from .base import BasePruningMethod, PruningContainer, combined_mask, method_of
 from .methods import (
     Amount,
@@ -240,7 +241,7 @@ def is_pruned(module: Module) -> bool:
     return any(
         isinstance(hook, BasePruningMethod)
         for each in module.modules()
-        for hook in each._hooks_of("forward_pre")
+        for hook in hooks_of(each, "forward_pre")
     )
 
 

@@ -10,6 +10,7 @@ import flambeau
 from flambeau import Tensor
 
 from ...modules.module import Module
+from ...modules.module._hooks import hooks_of
 from ...parameter import Parameter
 
 
@@ -219,7 +220,7 @@ def dim_of(dim: int, t: Tensor) -> int:
 
 def method_of(module: Module, name: str) -> Any:
     """The method or container that prunes a parameter, or None."""
-    for hook in module._hooks_of("forward_pre"):
+    for hook in hooks_of(module, "forward_pre"):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return hook
     if not isinstance(getattr(module, name, None), Parameter):
