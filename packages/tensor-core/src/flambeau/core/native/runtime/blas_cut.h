@@ -87,7 +87,7 @@ void swap_sides(fl_gemm_block &g) {
 
 /* The choices that bits depend on; both look at the shape and the layout only. Returns whether
  * the sides were swapped. */
-bool choose_form(fl_gemm_block &g) {
+bool choose_form(fl_gemm_block &g, const fl_gemm_dtype &kernels) {
     bool swapped = g.n <= DOT_ROWS && g.n < g.m;
     if (swapped)
         swap_sides(g);
@@ -95,7 +95,8 @@ bool choose_form(fl_gemm_block &g) {
         g.a_row = g.k;
     if (g.n == 1)
         g.b_col = g.k;
-    int64_t most_rows = g.k >= DOT_LONG_K ? DOT_LONG_ROWS : DOT_ROWS;
+    int64_t most_rows = std::min(g.k >= DOT_LONG_K ? DOT_LONG_ROWS : DOT_ROWS,
+                                 g.k / kernels.dot_row_terms);
     g.dot = g.b_row == 1 && g.k >= DOT_MIN_K && g.m <= most_rows;
     return swapped;
 }

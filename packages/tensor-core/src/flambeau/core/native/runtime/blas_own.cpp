@@ -201,9 +201,10 @@ int64_t fl_packed_matrix_elements(int64_t m, int64_t n, int64_t k) {
     fl_gemm_block block = weight_block(nullptr, n, k);
     block.m = m;
     block.a_col = 1;
-    if (n == 1 || choose_form(block) || block.dot || is_small(block))
+    const fl_gemm_dtype &kernels = FL_PICK(fl_gemm_kernels)->f32;
+    if (n == 1 || choose_form(block, kernels) || block.dot || is_small(block))
         return 0;
-    int64_t width = FL_PICK(fl_gemm_kernels)->f32.cols;
+    int64_t width = kernels.cols;
     return ceil_div(n, width) * width * k;
 }
 
@@ -228,10 +229,11 @@ bool fl_gemm_small(bool wide, fl_gemm_block *g) {
     if (g->m > MAX_SMALL_MULTIPLICATIONS || g->n > MAX_SMALL_MULTIPLICATIONS)
         return false;
     const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
-    choose_form(*g);
+    const fl_gemm_dtype &kernels = wide ? level->f64 : level->f32;
+    choose_form(*g, kernels);
     if (!is_small(*g))
         return false;
-    (wide ? level->f64 : level->f32).small(g);
+    kernels.small(g);
     return true;
 }
 
@@ -240,7 +242,7 @@ int fl_gemm_own(const fl_gemm_args &g) {
     const fl_gemm_dtype &kernels = g.pairs ? FL_PICK(fl_gemm_pairs_kernels)->product
                                    : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
     fl_gemm_block whole = block_of(g);
-    bool swapped = choose_form(whole);
+    bool swapped = choose_form(whole, kernels);
     const void *packed = take_packed(g);
     if (run_small(g, kernels, &whole, swapped))
         return 0;

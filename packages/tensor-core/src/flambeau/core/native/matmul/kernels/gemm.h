@@ -44,6 +44,7 @@ typedef struct fl_gemm_dtype {
     int64_t slab, panel_stride;
     int64_t rows, cols;                     /* of the register tile */
     int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */
+    int64_t dot_row_terms;                  /* terms of a sum for each row that `dot` has at most */
     /* How many columns of B a block of so many rows reads at once: a good width of copies of B. */
     int64_t (*strip_cols)(int64_t rows);
 } fl_gemm_dtype;

@@ -11,6 +11,12 @@ namespace {
 const int DOT_ROWS = REGISTERS == 32 ? 4 : 2;
 const int DOT_COLS = 8;
 
+/* With vectors of 16 lanes to add for each result, more rows are done sooner by packing B, unless
+ * sums are long: two vectors of terms for each row. */
+template <class T> constexpr int64_t dot_row_terms() {
+    return VECTOR_BYTES == 64 ? 2 * Lanes<T>::COUNT : 1;
+}
+
 /* Columns of a tile of so many rows: the sums, one row's worth of operands and a spare. */
 constexpr int dot_cols(int rows) {
     int fit = (REGISTERS - 4) / rows - 1;

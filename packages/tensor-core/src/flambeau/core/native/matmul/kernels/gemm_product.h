@@ -258,7 +258,7 @@ template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
 template <class T> constexpr fl_gemm_dtype table() {
     return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>, pack_b<T>,
             SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
-            panel_rows<T>(),        strip_cols_of<T>};
+            panel_rows<T>(),        dot_row_terms<T>(), strip_cols_of<T>};
 }
 
 } // namespace
