@@ -11,7 +11,12 @@ import pytest
 import flambeau
 from flambeau import nn
 from flambeau.jit.errors import ReplayError
-from flambeau.jit.replay.call import Replayed
+from flambeau.jit.replay.call import (
+    FIRST_BUDGET,
+    MOST_PROGRAMS,
+    REPLAYS_FOR_RECORDING,
+    Replayed,
+)
 
 FACTOR = 2.0
 WEIGHT = flambeau.ones(3, requires_grad=True)
@@ -113,10 +118,12 @@ def test_more_lengths_than_programs_are_seldom_recorded(monkeypatch):
     monkeypatch.setattr(Replayed, "_record", lambda self, args, kwargs, record=Replayed._record:
                         recorded.append(len(args[0])) or record(self, args, kwargs))
     replayed = Replayed(lambda x: x * 2 + 1, 0)
-    for turn in range(9):
-        for length in range(1, 21):
+    turns, lengths = 24, range(1, 101)
+    for turn in range(turns):
+        for length in lengths:
             assert replayed(flambeau.full((length,), turn)).tolist() == [2 * turn + 1] * length
-    assert len(recorded) <= 8 + 2 + 2
+        assert len(recorded) <= FIRST_BUDGET + turn * len(recorded) // REPLAYS_FOR_RECORDING
+    assert MOST_PROGRAMS <= len(recorded) <= MOST_PROGRAMS + turns // 2
 
 
 def test_the_source_of_a_lambda_in_a_lambda():

@@ -47,6 +47,8 @@ class Attributes:
             return value if self.reads.is_inside(obj) else self.reads.read(value)
         if isinstance(obj, super):
             return self.of_super(obj, name)
+        if modules.holds_members(obj, name):
+            return modules.dict_of_members(self, obj, name)
         if not is_ordinary(type(obj)):
             self.refuse(f"{type(obj).__name__}.{name} cannot be guarded")
             return getattr(obj, name)

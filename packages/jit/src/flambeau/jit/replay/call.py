@@ -14,10 +14,16 @@ from flambeau.jit.errors import ReplayError
 from . import trust
 from .record import Recorded, Recorder
 
-#: Programs of a function, recordings that may come to nothing, and replays that pay for another.
-MOST_PROGRAMS = 8
+#: Programs of a function, and those of them for the same arguments: more states than this keep too
+#: much alive, while a program for each length of a text is worth having.
+MOST_PROGRAMS = 64
+MOST_STATES = 8
+#: Recordings that may come to nothing, those that may be made on trust, replays that pay for
+#: another, and what it costs where another program has to go.
 MOST_FAILURES = 4
+FIRST_BUDGET = 16
 REPLAYS_FOR_RECORDING = 8
+EXCHANGE = 8
 #: Replays until a call is compared with Python, unless its number is given: at first, and at most.
 FIRST_CHECK, LAST_CHECK = 1000, 64_000
 #: Results with a history that may be held at once.
@@ -43,7 +49,7 @@ class Replayed(bridge.ReplayedCall):
         self.check_every = every
         self.records: dict[int, Recorded] = {}
         self.calls = self.failures = 0
-        self.budget = 2 * MOST_PROGRAMS
+        self.budget = FIRST_BUDGET
         self.refusal = "it was not called twice"
         self.failed: dict[str, int] = {}
         self.graphs: Any = None         # of calls on a device
@@ -53,11 +59,11 @@ class Replayed(bridge.ReplayedCall):
         self.calls += 1
         if self.calls > 1 and self._is_on_device(args, kwargs):
             return self.graphs.call(args, kwargs)
-        if self.calls == 1 or not self._may_record():
+        if self.calls == 1 or not self._may_record(args, kwargs):
             return self.ordinary(*args, **kwargs)
         if self.programs and self.programs[0].guards.failed:
             self.refusal = f"guards fail: {_describe(self.programs[0].guards.failed)}"
-        self.budget -= self._price()
+        self.budget -= self._price(args, kwargs)
         recorded = self._record(args, kwargs)
         if recorded.program is None:
             self.failures += 1
@@ -66,12 +72,18 @@ class Replayed(bridge.ReplayedCall):
                 self.instead = self.ordinary
             return recorded.result
         self.failures = 0
+        too_many = [*self._alike(args, kwargs)[MOST_STATES - 1:],
+                    *self.programs[MOST_PROGRAMS - 1:]]
+        self.programs = [each for each in self.programs if each not in too_many]
+        for old in too_many:
+            self.records.pop(id(old), None)
         self.programs.insert(0, recorded.program)
         self.records[id(recorded.program)] = recorded
-        for old in self.programs[MOST_PROGRAMS:]:
-            del self.records[id(old)]
-        del self.programs[MOST_PROGRAMS:]
         return recorded.result
+
+    def _alike(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The programs for the same arguments, of other states."""
+        return [each for each in self.programs if each.guards.take_again(args, kwargs)]
 
     def _is_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call is a matter of a device's graphs."""
@@ -83,14 +95,17 @@ class Replayed(bridge.ReplayedCall):
             self.graphs = DeviceGraphs(self.fn, self.ordinary)
         return True
 
-    def _may_record(self) -> bool:
-        self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, 2 * MOST_PROGRAMS)
-        return self.failures < MOST_FAILURES and self.budget >= self._price() \
+    def _may_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        self.budget = min(self.budget + self.earned() // REPLAYS_FOR_RECORDING, FIRST_BUDGET)
+        return self.failures < MOST_FAILURES and self.budget >= 1 \
+            and self.budget >= self._price(args, kwargs) \
             and bridge.may_record() and getattr(sys, "_is_gil_enabled", lambda: True)()
 
-    def _price(self) -> int:
+    def _price(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         """What a recording costs: more where another program has to go, which may be missed."""
-        return 1 if len(self.programs) < MOST_PROGRAMS else MOST_PROGRAMS
+        is_full = len(self.programs) >= MOST_PROGRAMS \
+            or len(self._alike(args, kwargs)) >= MOST_STATES
+        return EXCHANGE if is_full else 1
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
         return self.ordinary.guarded(lambda: Recorder(args, kwargs).run(self.fn))

@@ -75,9 +75,9 @@ class Calls(Attributes):
         if trust.is_tensor(obj):
             if not trust.is_plain_tensor(obj):
                 self.refuse(f"a tensor of class {type(obj).__name__} takes part")
-        elif type(obj) in (tuple, list, dict):
+        elif type(obj) in (tuple, list) or trust.is_dict(obj):
             self.reads.whole(obj)
-            for each in obj.values() if type(obj) is dict else obj:
+            for each in obj.values() if trust.is_dict(obj) else obj:
                 self.argument(each, fn)
         elif type(obj) in (set, *_ITERATORS):
             if not self.reads.is_inside(obj):
@@ -103,7 +103,7 @@ class Calls(Attributes):
         if trust.is_tensor(value):
             self.refuse("bool() looks at values")
             return value
-        if type(value) in CONTAINERS:
+        if type(value) in CONTAINERS or trust.is_dict(value):
             return self.reads.whole(value)
         cls = type(value)
         if self.reads.in_class(cls, "__bool__") is not MISSING or \
@@ -115,7 +115,7 @@ class Calls(Attributes):
         """What is iterated over."""
         if self.reads.is_refused or trust.is_tensor(obj):
             return self.reads.made(list(obj)) if trust.is_tensor(obj) else obj
-        if type(obj) in (list, dict) or trust.is_sequence(obj):
+        if type(obj) is list or trust.is_dict(obj) or trust.is_sequence(obj):
             return self.reads.whole(obj)
         if isinstance(obj, _ITERATORS) or type(obj) is set:
             if not self.reads.is_inside(obj):
@@ -247,7 +247,7 @@ class Calls(Attributes):
             return getattr(obj, name)(*args, **kwargs)
         if trust.is_tensor(obj):
             return self.tensor_method(obj, name, args, kwargs)
-        if type(obj) in (list, dict, set, tuple, str, bytes):
+        if type(obj) in (list, set, tuple, str, bytes) or trust.is_dict(obj):
             return self.container_method(obj, name, args, kwargs)
         if trust.steps(obj, name):
             if self.tries:
@@ -277,7 +277,7 @@ class Calls(Attributes):
     def container_method(self, obj: Any, name: str, args: tuple[Any, ...],
                          kwargs: dict[str, Any]) -> Any:
         inside = self.reads.is_inside(obj) or isinstance(obj, (str, bytes, tuple))
-        if name == "get" and type(obj) is dict and not inside:
+        if name == "get" and trust.is_dict(obj) and not inside:
             if args[0] in obj:
                 return self.dict_item(obj, args[0])
             if isinstance(args[0], str):
@@ -293,7 +293,7 @@ class Calls(Attributes):
             self.argument(obj, getattr(obj, name))
         if args and (name == "extend" or name == "update" and type(obj) is type(args[0]) is dict):
             args = (self.iterated(args[0]), *args[1:])
-        elif name not in _STORING or type(obj) not in (list, dict):
+        elif name not in _STORING or not (type(obj) is list or trust.is_dict(obj)):
             for each in (*args, *kwargs.values()):
                 self.argument(each, getattr(obj, name))
         result = getattr(obj, name)(*args, **kwargs)

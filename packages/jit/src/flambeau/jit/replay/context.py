@@ -153,7 +153,7 @@ class Context:
 
     def mp(self, obj: Any) -> Any:
         """What stands behind two stars."""
-        if type(obj) is not dict:
+        if not trust.is_dict(obj):
             self.reads.refuse(f"** of an object of class {type(obj).__name__}")
             return obj
         return self.reads.whole(obj)

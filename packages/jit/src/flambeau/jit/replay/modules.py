@@ -12,6 +12,7 @@ from typing import Any
 from . import trust
 from .reads import MISSING
 
+_MEMBERS = ("_parameters", "_buffers", "_modules")
 _LISTS = ("parameters", "buffers", "children", "modules", "named_parameters", "named_buffers",
           "named_children", "named_modules")
 
@@ -47,7 +48,7 @@ def _is_data(calls: Any, value: Any) -> bool:
         return trust.is_plain_tensor(value)
     if type(value) in (list, tuple, set):
         return all(_is_data(calls, each) for each in value)
-    if type(value) is dict:
+    if trust.is_dict(value):
         return all(_is_data(calls, each) for each in value.values())
     if trust.is_module(value):
         return trust.calls_plainly(value) and is_own_tree(calls, value)
@@ -70,14 +71,28 @@ def guard_tree(calls: Any, module: Any) -> None:
 
 
 def _guard_data(calls: Any, value: Any) -> None:
-    if type(value) in (list, tuple, dict):
+    if type(value) in (list, tuple) or trust.is_dict(value):
         calls.reads.whole(value)
-        for each in value.values() if type(value) is dict else value:
+        for each in value.values() if trust.is_dict(value) else value:
             _guard_data(calls, each)
     elif trust.is_module(value):
         guard_tree(calls, value)
     else:
         calls.reads.read(value)
+
+
+def holds_members(module: Any, name: str) -> bool:
+    """Whether an attribute is one of the dicts that a module's members lie in."""
+    return name in _MEMBERS and trust.is_module(module) \
+        and trust.is_own_property(type(module), name)
+
+
+def dict_of_members(calls: Any, module: Any, name: str) -> Any:
+    """One of those dicts."""
+    calls.reads.guard("type", module, MISSING, type(module))
+    calls.reads.guard("class", type(module))
+    getattr(module, name)           # a module that was copied takes a dict of its own
+    return calls.reads.item(module.__dict__, name)
 
 
 def members(calls: Any, module: Any) -> Any:
@@ -110,7 +125,7 @@ def _guard_members(calls: Any, module: Any) -> None:
     calls.reads.guard("class", type(module))
     calls.reads.guard("dict", own, tuple(own), tuple(own.values()))
     for value in own.values():
-        if type(value) is dict:
+        if trust.is_dict(value):
             calls.reads.whole(value)
         else:
             calls.reads.read(value)

@@ -61,6 +61,12 @@ def is_sequence(obj: Any) -> bool:
         and kind.__iter__ is tuple.__iter__ and kind.__getitem__ is tuple.__getitem__
 
 
+def is_dict(obj: Any) -> bool:
+    """Whether an object is a dict, or the members of a module, which are read like one."""
+    kind = type(obj)
+    return kind is dict or own_module(kind) == "flambeau.nn.modules.module._members"
+
+
 def hashes_plainly(key: Any) -> bool:
     """Whether looking for an object in a dict or a set calls no function of Python."""
     if type(key) is tuple:
@@ -229,6 +235,11 @@ def is_own_module(module: Any) -> bool:
     cls = type(module)
     home = sys.modules.get(own_module(cls))
     return own_module(cls).startswith("flambeau.nn.") and getattr(home, cls.__name__, None) is cls
+
+
+def is_own_property(cls: type, name: str) -> bool:
+    """Whether an attribute of a class is the property that all modules have."""
+    return getattr(cls, name, None) is getattr(_module_class(), name, MISSING)
 
 
 def is_own_method(module: Any, name: str) -> bool:
