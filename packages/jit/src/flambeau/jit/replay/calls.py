@@ -166,6 +166,8 @@ class Calls(Attributes):
             return self.about_class(fn, args, kwargs)
         if fn is len and trust.is_module(args[0]):
             return len(modules.members(self, args[0]))
+        if fn is len and (type(args[0]) in (list, tuple) or trust.is_dict(args[0])):
+            return len(self.reads.whole(args[0]))
         if kwargs.get("key") is not None or fn in (next, iter) and len(args) > 1 \
                 and callable(args[0]):
             self.refuse(f"{fn.__name__}() calls a function")
