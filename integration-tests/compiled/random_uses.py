@@ -159,11 +159,11 @@ LINES: dict[str, tuple[int, tuple[str, ...]]] = {
         "hold = np.asarray(A)\nA.mul_(2)\nhold[...] += 1\nN = A + 1",
         "N = flambeau.from_dlpack(A)\nA.add_(1)\nN.mul_(2)\nM = A * N",
         "other = np.from_dlpack(A)\nA.add_(1)\nnotes.append(other.copy())",
-        "if A.dtype == flambeau.float32 and A.numel() and A.data_ptr():\n"
+        "if A.dtype == flambeau.float32 and A.is_cpu and A.numel() and A.data_ptr():\n"
         "    cell = ctypes.c_float.from_address(A.data_ptr())\n    A.mul_(2)\n"
         "    cell.value = 3\n    N = A + 1\n    notes.append(cell.value)\nN = A * 2",
-        "if A.numel() and (address := A.data_ptr()):\n    N = A * 2\n    A.zero_()\n"
-        "    notes.append(ctypes.string_at(address, A.element_size()))\nN = A + 1",
+        "if A.is_cpu and A.numel() and (address := A.data_ptr()):\n    N = A * 2\n"
+        "    A.zero_()\n    notes.append(ctypes.string_at(address, A.element_size()))\nN = A + 1",
         "N = pickle.loads(pickle.dumps([A, A[:1], B]))[1]\nN.add_(1)",
         "N, M = copy.deepcopy((A, A[:1]))\nM.add_(1)", "w.model = copy.deepcopy(w.model)",
         "state = pickle.dumps(w.optimizer.state_dict())\n"
