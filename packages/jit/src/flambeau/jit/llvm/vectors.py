@@ -18,6 +18,24 @@ OWN = ("scalef",)
 WRITTEN = "; in vectors\n"
 
 
+#: Vectors side by side are so many instructions behind each other, which spreads out divisions and
+#: the like, of which a processor has one at a time.
+STAGGER = 2
+
+
+def interleaved(numbers: Sequence[int], count: int, behind: int) -> list[tuple[int, int]]:
+    """Vectors and their instructions, in the order in which they are written.
+
+    Args:
+        numbers: the instructions of each vector.
+        count: how many vectors.
+        behind: by how many instructions each is behind the one before.
+    """
+    steps = sorted((step + k * behind, k, number) for k in range(count)
+                   for step, number in enumerate(numbers))
+    return [(k, number) for _, k, number in steps]
+
+
 def memory_type(dtype: str) -> str:
     """LLVM's type of an element in memory."""
     register = REGISTER[dtype]

@@ -27,9 +27,9 @@ _MOST_INSTRS = ((160, 4), (320, 2))
 #: With 32 registers, formulas of at least and at most so many instructions have more of them: a
 #: processor that looks half a round ahead mostly waits for results, and the rest is rarely spilled.
 _LONG, _LONG_SETS = range(60, 240), 8
-#: Each of those is so many instructions behind the one before, which spreads out divisions, unless
-#: more values than this are needed at one time, which would be spilled.
-_STAGGER, _MOST_LIVE = 2, 12
+#: They are behind each other, unless more values than this are needed at one time, which would be
+#: spilled.
+_MOST_LIVE = 12
 #: What vectors have no instruction for.
 _SCALAR_OPS = ("extern", "ipow", "truncdiv", "rem", "floordiv", "mod", "half")
 
@@ -179,20 +179,14 @@ class WideSegment(Segment):
                                for k in range(1, self.sets)]
         sets = [dict(self.same) for _ in at]
         loaded: list[dict[int, str]] = [{} for _ in at]
-        for k, number in self.interleaved(own):
+        staggers = self.sets == _LONG_SETS and self.most_live(own) <= _MOST_LIVE
+        behind = vectors.STAGGER if staggers else 0
+        for k, number in vectors.interleaved(own, self.sets, behind):
             sets[k][number] = self.wide(number, sets[k], loaded[k], at[k])
         for values, index in zip(sets, at, strict=True):
             self.keep(values, index)
         flags = [values[number] for values in sets for number in (self.flags if flag else ())]
         self.last(name, flag, flags, self.width * self.sets, span[1], after)
-
-    def interleaved(self, own: Sequence[int]) -> list[tuple[int, int]]:
-        """Vectors and instructions, in the order in which they are written."""
-        staggers = self.sets == _LONG_SETS and self.most_live(own) <= _MOST_LIVE
-        behind = _STAGGER if staggers else 0
-        steps = sorted((step + k * behind, k, number) for k in range(self.sets)
-                       for step, number in enumerate(own))
-        return [(k, number) for _, k, number in steps]
 
     def most_live(self, own: Sequence[int]) -> int:
         """How many values of one vector are needed at one time."""

@@ -127,9 +127,8 @@ class Walk:
         step = self.side_by_side()
         for first in range(0, SETS, step):
             group = range(first, first + step)
-            for number in self.own.numbers:
-                for k in group:
-                    sets[k][number] = self.value(number, sets[k], at[k])
+            for k, number in vectors.interleaved(self.own.numbers, step, self.behind()):
+                sets[first + k][number] = self.value(number, sets[first + k], at[first + k])
             for each in self.sums:
                 for k in group:
                     each.take(k, sets[k][each.x])
@@ -143,6 +142,10 @@ class Walk:
         """How many vectors of a round are computed together, as registers allow."""
         is_long = len(self.own.numbers) > MOST_INSTRS
         return SETS // 2 if is_long and self.writer.vector_bits < 8 * VECTOR_BYTES else SETS
+
+    def behind(self) -> int:
+        """By how many instructions vectors are behind each other, as registers allow."""
+        return vectors.STAGGER if self.writer.vector_bits == 8 * VECTOR_BYTES else 0
 
     def rest(self, index: str, rounds: str, end: str) -> None:
         """One vector of those after whole rounds, the last of which may be incomplete."""
