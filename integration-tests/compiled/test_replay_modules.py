@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import flambeau
@@ -158,3 +160,19 @@ def test_a_program_for_each_length():
     alike = replayed._alike((x,), {})
     assert 1 < len(alike) <= MOST_STATES and len(replayed.programs) <= MOST_PROGRAMS
     assert len(replayed.records) == len(replayed.programs)
+
+
+def test_threads_call_with_many_lengths():
+    """Programs are recorded, dropped and used at the same time."""
+    module = close(nn.Sequential(nn.Linear(8, 8), nn.Tanh()))
+    replayed = Replayed(module, 5)
+    given = [flambeau.randn(length, 8) for length in range(1, 81)]
+    wanted = [module(x).tolist() for x in given]
+
+    def work(start):
+        turns = [*range(start, 80), *range(start)] * 6
+        return all(replayed(given[k]).tolist() == wanted[k] for k in turns)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, (0, 20, 40, 60)))
+    assert len(replayed.records) == len(replayed.programs) <= MOST_PROGRAMS

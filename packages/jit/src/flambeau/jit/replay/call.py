@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
@@ -26,6 +27,8 @@ REPLAYS_FOR_RECORDING = 8
 EXCHANGE = 8
 #: Replays until a call is compared with Python, unless its number is given: at first, and at most.
 FIRST_CHECK, LAST_CHECK = 1000, 64_000
+#: Held while a function's programs change, and not while anything else runs.
+_CHANGING = threading.Lock()
 #: Results with a history that may be held at once.
 MOST_NODES = 64
 
@@ -72,14 +75,19 @@ class Replayed(bridge.ReplayedCall):
                 self.instead = self.ordinary
             return recorded.result
         self.failures = 0
-        too_many = [*self._alike(args, kwargs)[MOST_STATES - 1:],
-                    *self.programs[MOST_PROGRAMS - 1:]]
-        self.programs = [each for each in self.programs if each not in too_many]
-        for old in too_many:
-            self.records.pop(id(old), None)
-        self.programs.insert(0, recorded.program)
-        self.records[id(recorded.program)] = recorded
+        self._keep(recorded, args, kwargs)
         return recorded.result
+
+    def _keep(self, recorded: Recorded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Have a program stand for calls; old ones go where there are too many."""
+        with _CHANGING:
+            too_many = [*self._alike(args, kwargs)[MOST_STATES - 1:],
+                        *self.programs[MOST_PROGRAMS - 1:]]
+            self.programs = [recorded.program,
+                             *(each for each in self.programs if each not in too_many)]
+            self.records[id(recorded.program)] = recorded
+            dropped = [self.records.pop(id(each), None) for each in too_many]
+        del too_many, dropped       # which may run finalizers
 
     def _alike(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The programs for the same arguments, of other states."""
@@ -112,11 +120,15 @@ class Replayed(bridge.ReplayedCall):
 
     def checked(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that a program stands for, recorded again."""
-        known = self.records[id(program)]
+        known = self.records.get(id(program))
+        if known is None:           # another thread has just had it go
+            return self.ordinary(*args, **kwargs)
         recorded = self._record(args, kwargs)
         difference = _difference(known, recorded)
         if difference:
-            self.programs.remove(program)
+            with _CHANGING:
+                self.programs = [each for each in self.programs if each is not program]
+                self.records.pop(id(program), None)
             raise ReplayError(f"{getattr(self.fn, '__qualname__', self.fn)}: a replay would not "
                               f"have done what Python did: {difference}. Read what changes from "
                               "an argument, or compile without replay=True")
@@ -126,9 +138,9 @@ class Replayed(bridge.ReplayedCall):
 
     def without_room(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while all histories of results are held by somebody: its own is one more."""
-        result = self.ordinary(*args, **kwargs)
-        if program.nodes < MOST_NODES:
-            for number, way in self.records[id(program)].spent:
+        result, known = self.ordinary(*args, **kwargs), self.records.get(id(program))
+        if known is not None and program.nodes < MOST_NODES:
+            for number, way in known.spent:
                 found = result
                 for key in way:
                     found = found[key]
