@@ -17,6 +17,7 @@ Programs written for PyTorch set switches of libraries that Flambeau does not us
 devices that are not there. These names are accepted so that such programs run. A call that asks
 for what is the case anyway is silent; one that has an effect in PyTorch, marked in the last column,
 warns once and says what to write instead.
+Those that have an effect here say so.
 """
 
 

@@ -44,8 +44,10 @@ def numbers(*shape, dtype=flambeau.float32, seed=0):
     return flambeau.tensor(values).to(dtype)
 
 
-def conv(x, w, dtype, bias=False, **options):
+def conv(x, w, dtype, bias=False, finite=False, **options):
     x, w = numbers(*x, dtype=dtype), numbers(*w, dtype=dtype, seed=1)
+    if finite:
+        x = x.nan_to_num()
     b = numbers(w.shape[0], dtype=dtype, seed=2) if bias else None
     return lambda: F.conv2d(x, w, b, **options)
 
@@ -62,7 +64,8 @@ def linear(x, w, dtype, bias=True):
 
 
 #: Every way in which they are cut: tiles, swapped sides, dot products, small ones, batches; bands
-#: of rows, several images, parts of the channels, strips gathered apart, groups, depthwise.
+#: of rows, several images, parts of the channels, strips gathered apart, groups, depthwise;
+#: Winograd's tiles, which NaN in the input keeps out.
 PRODUCTS = {
     "tiles": lambda d: matmul((400, 70), (70, 1100), d),
     "slabs": lambda d: matmul((130, 700), (700, 40), d),
@@ -81,6 +84,7 @@ PRODUCTS = {
     "convolution": lambda d: conv((2, 3, 40, 41), (9, 3, 3, 3), d, padding=1),
     "images": lambda d: conv((20, 8, 7, 6), (70, 8, 3, 3), d, padding=1, bias=True),
     "channels": lambda d: conv((2, 40, 9, 9), (300, 40, 3, 3), d),
+    "winograd": lambda d: conv((3, 20, 13, 61), (40, 20, 3, 3), d, True, finite=True, padding=1),
     "points": lambda d: conv((2, 20, 30, 31), (40, 20, 1, 1), d, bias=True),
     "groups": lambda d: conv((3, 12, 33, 20), (18, 4, 3, 3), d, groups=3, stride=2),
     "depthwise": lambda d: conv((3, 10, 70, 40), (10, 1, 3, 3), d, groups=10, padding=1),

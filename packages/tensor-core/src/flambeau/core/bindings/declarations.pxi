@@ -297,6 +297,9 @@ cdef extern from "runtime/isa.h":
     int fl_isa_level() noexcept
     const char *fl_isa_name(int) noexcept
 
+cdef extern from "conv/winograd.h":
+    void fl_conv_allow_winograd(bint) noexcept
+
 cdef extern from "runtime/host.h":
     int64_t fl_host_cache() noexcept
 

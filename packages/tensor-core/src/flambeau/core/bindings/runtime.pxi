@@ -28,6 +28,10 @@ def set_num_threads(count):
         fl_raise()
 
 
+def _allow_winograd(bint allow):
+    fl_conv_allow_winograd(allow)
+
+
 def memory_stats() -> dict:
     """Bytes and counts of the CPU allocator."""
     cdef fl_alloc_info info

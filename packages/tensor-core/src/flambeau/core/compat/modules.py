@@ -48,6 +48,8 @@ class SettingsModule(ModuleType):
             return super().__setattr__(name, value)
         row, = (row for row in _HOMES[home].rows if row.name == name)
         _tell(home, row, value, 3)
+        if row.apply is not None:
+            row.apply(value)
         _STATES[home][name] = value
 
 

@@ -23,6 +23,7 @@ class Row:
     result: Any         # a value, or a function of the module's variables and the arguments
     here: str           # what it does here
     asks: Callable[[Any], bool] | None = None   # whether arguments, or a value, ask for more
+    apply: Callable[[Any], None] | None = None  # what assigning to a variable does beside
     instead: str = ""   # what to write then
     example: str = ""   # a call; one that warns where there is such a call
     since: str = "0.1"
@@ -100,6 +101,15 @@ def _capability(state: Arguments, given: Arguments) -> str:
     return {"v4": "AVX512", "v3": "AVX2"}.get(isa_level(), "DEFAULT")
 
 
+def _allow_winograd(allow: Any) -> None:
+    from flambeau.core import _core
+
+    if not isinstance(allow, bool):
+        raise TypeError("flambeau.backends.cpu.allow_winograd is True or False, got "
+                        f"{type(allow).__name__}")
+    _core._allow_winograd(allow)
+
+
 def _cuda_is_built(state: Arguments, given: Arguments) -> bool:
     from flambeau import rooms
 
@@ -128,7 +138,10 @@ _STRATEGIES = ("file_system", "file_descriptor")
 HOMES = (
     Home("backends.cpu", "The processor.", (
         _row("get_cpu_capability() -> str", _capability,
-             'the instructions that kernels use: "AVX512", "AVX2" or "DEFAULT"'),)),
+             'the instructions that kernels use: "AVX512", "AVX2" or "DEFAULT"'),
+        _row("allow_winograd: bool", True,
+             "has an effect: False has all convolutions computed by sums of products, also those "
+             "that Winograd's transforms make faster", apply=_allow_winograd))),
     Home("backends.cuda", "CUDA's libraries, of which results do not depend.", (
         _row("is_built() -> bool", _cuda_is_built, "whether flambeau-cuda-backend is installed"),
         _row("matmul: Any", SimpleNamespace(allow_tf32=False,

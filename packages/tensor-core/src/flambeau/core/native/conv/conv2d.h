@@ -2,6 +2,7 @@
 #pragma once
 #include "common/complex_parts.h"
 #include "common/window.h"
+#include "runtime/epilogue.h"
 
 static inline const fl_conv_dtype *fl_conv_kernels_of(int dtype) {
     return dtype == FL_F64 ? &FL_PICK(fl_conv_kernels)->f64 : &FL_PICK(fl_conv_kernels)->f32;
@@ -38,6 +39,10 @@ int fl_conv_infer_grad(const fl_op *op, const fl_value *in, int n, int spatial, 
  * padding, which may also be negative. */
 int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
                     const char *bias, char *out, const fl_conv_depth *depth);
+/* The same by sums of products alone, without transforms. */
+int fl_conv_by_sums(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
+                    const char *bias, char *out, const fl_conv_depth *depth,
+                    const fl_epilogue *epilogue);
 /* The gradients of contiguous operands in a compute dtype; nothing is empty. */
 int fl_conv_input_grad(const fl_conv &p, int dtype, const char *grad, const char *weight,
                        char *out);

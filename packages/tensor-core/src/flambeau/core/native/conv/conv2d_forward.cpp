@@ -1,6 +1,7 @@
 /* A convolution of contiguous operands, cut into blocks whose size follows from the shapes. */
 #include "conv/conv2d.h"
 #include "conv/direct.h"
+#include "conv/winograd.h"
 
 namespace {
 
@@ -234,19 +235,34 @@ bool run_job(const Job &job) {
 
 }  // namespace
 
-int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
-                    const char *bias, char *out, const fl_conv_depth *depth) {
+static int no_memory() { return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch"); }
+
+int fl_conv_by_sums(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
+                    const char *bias, char *out, const fl_conv_depth *depth,
+                    const fl_epilogue *epilogue) {
     const fl_conv_dtype *kernels = fl_conv_kernels_of(dtype);
     Operands at = {input, bias, weight, out, fl_itemsize(dtype), kernels->slabs(&p),
                    depth};
-    const fl_epilogue *epilogue = nullptr;
-    if (!depth)
-        epilogue = fl_take_epilogue(out, p.n * p.groups * p.o * fl_conv_pixels(p), at.size);
     int done = 0;
     if (!depth && dtype == FL_F32)
         done = fl_conv_direct(p, (const float *)input, weight, (const float *)bias, (float *)out,
                               epilogue);
     if (done > 0 || (done == 0 && run_job(Job{p, cut_of(p), at, kernels, epilogue})))
         return 0;
-    return fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for scratch");
+    return no_memory();
+}
+
+int fl_conv_forward(const fl_conv &p, int dtype, const char *input, const fl_conv_weight &weight,
+                    const char *bias, char *out, const fl_conv_depth *depth) {
+    const fl_epilogue *epilogue = nullptr;
+    if (!depth)
+        epilogue = fl_take_epilogue(out, p.n * p.groups * p.o * fl_conv_pixels(p),
+                                    fl_itemsize(dtype));
+    int done = 0;
+    if (!depth && dtype == FL_F32)
+        done = fl_conv_winograd(p, (const float *)input, weight, (const float *)bias, (float *)out,
+                                epilogue);
+    if (done < 0)
+        return no_memory();
+    return done > 0 ? 0 : fl_conv_by_sums(p, dtype, input, weight, bias, out, depth, epilogue);
 }

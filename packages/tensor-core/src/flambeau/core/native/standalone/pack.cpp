@@ -1,4 +1,5 @@
 /* Weights that no run changes, in the layouts of the kernels that read them. */
+#include "conv/winograd.h"
 #include "standalone/program.h"
 #include <functional>
 
@@ -54,10 +55,37 @@ class Packer {
         if (!w || groups < 1 || w->shape[0] % groups)
             return;
         const int64_t count = fl_conv_packed_elements(groups, w->shape);
-        if (count)
+        if (count && !is_winograd(node, step, groups, w->shape))
             step.packed_windows = {w->data, packed(value, groups, w, count, [&](float *to) {
                 fl_conv_pack((const float *)w->data, groups, w->shape, to);
             })};
+    }
+
+    /* Winograd's convolution transforms weights itself, in each run. */
+    bool is_winograd(const Node &node, const Step &step, int64_t groups,
+                     const int64_t *shape) const {
+        const std::vector<Dim> &out = graph_.types[(size_t)node.first].shape;
+        if (out.size() < 2)
+            return false;
+        fl_conv p = {1, groups, shape[1], shape[0] / groups};
+        p.oh = pixels(out[out.size() - 2]);
+        p.ow = pixels(out.back());
+        p.y = window(shape[2], step, 0);
+        p.x = window(shape[3], step, 1);
+        return fl_conv_suits_winograd(p);
+    }
+
+    /* Sizes that vary are taken for large ones. */
+    static int64_t pixels(const Dim &size) { return size.terms.empty() ? size.offset : 1 << 10; }
+
+    /* Along dimension `at`; what varies is 0. */
+    static fl_window window(int64_t size, const Step &step, uint32_t at) {
+        auto number = [&](const fl_value &v) {
+            if (v.tag != FL_INTS)
+                return v.i;
+            return v.is && v.len ? v.is[at < v.len ? at : 0] : 0;
+        };
+        return {size, number(step.in[3]), number(step.in[4]), number(step.in[5])};
     }
 
     void product(const Node &node, Step &step) {

@@ -4,6 +4,7 @@
 #include "conv/kernels/conv_depthwise.h"
 #include "conv/kernels/conv_depthwise_sum.h"
 #include "conv/kernels/conv_sum.h"
+#include "conv/kernels/conv_winograd.h"
 #include <string.h>
 
 namespace {
@@ -97,4 +98,5 @@ template <class T> constexpr fl_conv_dtype table() {
 
 }  // namespace
 
-extern const fl_conv_kernels FL_LEVEL(fl_conv_kernels) = {table<float>(), table<double>()};
+extern const fl_conv_kernels FL_LEVEL(fl_conv_kernels) = {table<float>(), table<double>(),
+                                                          winograd_kernels()};

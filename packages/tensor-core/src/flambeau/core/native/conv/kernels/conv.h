@@ -93,8 +93,10 @@ struct fl_conv_dtype {
     void (*fold)(const fl_conv *p, void *image, int64_t y0, int64_t rows, const void *columns);
 };
 
+struct fl_winograd_kernels;
 struct fl_conv_kernels {
     fl_conv_dtype f32, f64;
+    const fl_winograd_kernels *winograd;
 };
 extern "C" {
 FL_LEVELS(fl_conv_kernels);

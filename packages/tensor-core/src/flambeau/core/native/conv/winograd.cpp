@@ -1,0 +1,298 @@
+/* Winograd's convolution, cut into blocks of tiles whose transformed input stays in a near cache.
+ *
+ * Where there are many tiles, threads take blocks, and the weights are transformed for all of them
+ * before. Where there are few, as in late layers, a block has as many as fit the last cache, and
+ * threads take output channels, and transform weights as they go: those are larger than the input
+ * there. Either way a pixel gets the same sums. */
+#include "conv/winograd.h"
+#include "conv/kernels/winograd.h"
+#include <cmath>
+
+namespace {
+
+/* Below, transforms cost more than they save: channels, pixels, and quarters of pixels for a tile
+ * (those at the edge of small images are filled badly). */
+const int64_t MIN_CHANNELS = 16;
+const int64_t MIN_PIXELS = 48;
+const int64_t MIN_TILE_PIXELS = 10;
+/* Transformed input of a block: of one thread, half its second cache, or of all together. */
+const int64_t NEAR_BYTES_PER_LANE = 32 << 10;
+const int64_t SHARED_BYTES = 4 << 20;
+/* Transformed weights that are kept for all blocks, at most. */
+const int64_t MAX_WEIGHT_BYTES = 6 << 20;
+const int64_t MIN_BLOCKS_PER_THREAD = 2;
+/* Output channels of a part, at least, where there are fewer parts than would suit the threads. */
+const int64_t MIN_PART_CHANNELS = 8;
+
+bool is_allowed = true;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+const fl_winograd_kernels *kernels() { return FL_PICK(fl_conv_kernels)->winograd; }
+
+struct Job {
+    const fl_conv &p;
+    const float *input;
+    const fl_conv_weight &weight;
+    const float *bias;
+    float *out;
+    const fl_epilogue *epilogue;
+    int64_t parts;              /* of the output channels */
+    int64_t weight_elements;    /* of a part */
+
+    int64_t tiles() const { return p.n * fl_winograd_rows(p) * fl_winograd_cols(p); }
+    int64_t first(int64_t part) const { return p.o * part / parts; }
+    int64_t tile_bytes() const { return 16 * p.c * (int64_t)sizeof(float); }
+};
+
+/* As even as can be, and as many for each thread as for any other. */
+int64_t parts_of(int64_t channels) {
+    int64_t threads = fl_get_num_threads(), parts = ceil_div(channels, kernels()->channels);
+    int64_t even = ceil_div(parts, threads) * threads;
+    return even * MIN_PART_CHANNELS <= channels ? even : parts;
+}
+
+/* Blocks of all tiles, of whole vectors that fit `bytes`; `units` of threads take turns. */
+int64_t tiles_of_block(const Job &job, int64_t bytes, int64_t units) {
+    int64_t lanes = kernels()->lanes, strip = 2 * lanes;
+    int64_t most = bytes / job.tile_bytes() / strip * strip;
+    int64_t blocks = ceil_div(job.tiles(), most > strip ? most : strip);
+    blocks = blocks > units ? ceil_div(blocks, units) * units : blocks;
+    return ceil_div(ceil_div(job.tiles(), blocks), lanes) * lanes;
+}
+
+fl_winograd_block block_at(const Job &job, int64_t first, int64_t size) {
+    int64_t left = job.tiles() - first;
+    return fl_winograd_block{&job.p, job.input, job.bias, job.out, first,
+                             left < size ? left : size, nullptr};
+}
+
+/* ---- what is not finite ---------------------------------------------------------------------- */
+
+/* The pixels of the rows of tiles [run.y, y1) of an image, as a convolution of their own. */
+fl_conv rows_of(const fl_conv &p, const fl_winograd_run &run, int64_t y1, int64_t channels) {
+    fl_conv q = p;
+    q.n = 1;
+    q.o = channels;
+    q.oh = (2 * y1 < p.oh ? 2 * y1 : p.oh) - 2 * run.y;
+    q.y.padding = p.y.padding - 2 * run.y;
+    return q;
+}
+
+bool run_directly(const Job &job) {
+    return fl_conv_by_sums(job.p, FL_F32, (const char *)job.input, job.weight,
+                           (const char *)job.bias, (char *)job.out, nullptr, job.epilogue) == 0;
+}
+
+/* Pixels of a run that are not finite become those of `direct`. */
+void replace_run(const Job &job, const fl_winograd_run &run, int64_t o0, const fl_conv &q,
+                 const float *direct) {
+    const fl_conv &p = job.p;
+    int64_t x1 = 2 * (run.x + run.count) < p.ow ? 2 * (run.x + run.count) : p.ow;
+    for (int64_t o = 0; o < q.o; o++)
+        for (int64_t y = 0; y < 2 && 2 * run.y + y < p.oh; y++) {
+            float *to = job.out + ((run.image * p.o + o0 + o) * p.oh + 2 * run.y + y) * p.ow;
+            const float *from = direct + (o * q.oh + y) * p.ow;
+            for (int64_t x = 2 * run.x; x < x1; x++)
+                if (!std::isfinite(to[x]))
+                    to[x] = from[x];
+        }
+}
+
+/* Transforms add what a pixel does not see, so that infinities and overflow would spread. */
+bool replace_not_finite(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1) {
+    const fl_conv &p = job.p;
+    for (int64_t lane = 0; lane < b.count;) {
+        fl_winograd_run first = fl_winograd_run_at(b, lane), run = first, last = first;
+        for (; run.image == first.image && lane < b.count; run = fl_winograd_run_at(b, lane)) {
+            last = run;
+            lane += run.count;
+        }
+        fl_conv q = rows_of(p, first, last.y + 1, o1 - o0);
+        fl_conv_weight weight = job.weight;
+        weight.data = (const float *)weight.data + o0 * weight.out;
+        Scratch direct((size_t)(q.o * q.oh * q.ow) * sizeof(float));
+        if (!direct.ok() ||
+            !run_directly(Job{q, job.input + first.image * p.c * p.h * p.w, weight,
+                              job.bias ? job.bias + o0 : nullptr, direct.as<float>(), nullptr}))
+            return false;
+        for (int64_t at = first.lane; at < lane; at += run.count) {
+            run = fl_winograd_run_at(b, at);
+            replace_run(job, run, o0, q,
+                        direct.as<float>() + 2 * (run.y - first.y) * p.ow);
+        }
+    }
+    return true;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Output channels [o0, o1) of a block are final: whole rows of an image at once, or a run. */
+void finish(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1) {
+    const fl_conv &p = job.p;
+    int64_t cols = fl_winograd_cols(p), rows = fl_winograd_rows(p), size = p.oh * p.ow;
+    for (int64_t lane = 0; lane < b.count;) {
+        fl_winograd_run run = fl_winograd_run_at(b, lane);
+        int64_t whole = (b.count - lane) / cols, left = rows - run.y;
+        whole = run.x || run.count < cols ? 0 : whole < left ? whole : left;
+        lane += whole ? whole * cols : run.count;
+        int64_t y1 = 2 * (run.y + (whole ? whole : 1)), x1 = 2 * (run.x + run.count);
+        y1 = y1 < p.oh ? y1 : p.oh;
+        x1 = x1 < p.ow ? x1 : p.ow;
+        for (int64_t o = o0; o < o1; o++) {
+            const float *at = job.out + (run.image * p.o + o) * size + 2 * run.x;
+            if (whole)
+                job.epilogue->finish(at + 2 * run.y * p.ow, (y1 - 2 * run.y) * p.ow);
+            else
+                for (int64_t y = 2 * run.y; y < y1; y++)
+                    job.epilogue->finish(at + y * p.ow, x1 - 2 * run.x);
+        }
+    }
+}
+
+/* Parts [first, last) of the output channels of a block. Weights of all parts, or NULL and room for
+ * one of them. */
+bool run_parts(const Job &job, const fl_winograd_block &b, int64_t first, int64_t last,
+               const float *input, const float *weights, float *room) {
+    bool is_finite = true;
+    for (int64_t part = first; part < last; part++) {
+        int64_t o0 = job.first(part), o1 = job.first(part + 1);
+        const float *weight = weights ? weights + part * job.weight_elements : room;
+        if (!weights)
+            kernels()->weight(&job.p, &job.weight, o0, o1, room);
+        is_finite = kernels()->multiply(&b, o0, o1, weight, input) && is_finite;
+    }
+    int64_t o0 = job.first(first), o1 = job.first(last);
+    if (!is_finite && !replace_not_finite(job, b, o0, o1))
+        return false;
+    if (job.epilogue)
+        finish(job, b, o0, o1);
+    return true;
+}
+
+/* body(begin, end, scratch), in parallel, with so many elements of scratch for each thread. */
+template <class Body>
+bool run_items(int64_t count, int64_t grain, int64_t elements, const Body &body) {
+    bool failed = false;
+    fl_parallel(count, grain, [&](int64_t begin, int64_t end) {
+        Scratch scratch((size_t)elements * sizeof(float));
+        if (!scratch.ok() || !body(begin, end, scratch.as<float>()))
+            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+    });
+    return !failed;
+}
+
+/* Every thread takes blocks. */
+bool run_blocks(const Job &job, int64_t size) {
+    fl_winograd_block whole = block_at(job, 0, size);
+    Scratch weights((size_t)(job.parts * job.weight_elements) * sizeof(float));
+    if (!weights.ok())
+        return false;
+    fl_parallel(job.parts, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            kernels()->weight(&job.p, &job.weight, job.first(i), job.first(i + 1),
+                              weights.as<float>() + i * job.weight_elements);
+    });
+    int64_t room = kernels()->input_elements(&whole), work = kernels()->scratch_elements(&whole);
+    return run_items(ceil_div(job.tiles(), size), 1, room + work,
+                     [&](int64_t begin, int64_t end, float *scratch) {
+        bool done = true;
+        for (int64_t i = begin; i < end; i++) {
+            fl_winograd_block b = block_at(job, i * size, size);
+            b.scratch = scratch + room;
+            kernels()->input(&b, 0, job.p.c, scratch);
+            done = run_parts(job, b, 0, job.parts, scratch, weights.as<float>(), nullptr) && done;
+        }
+        return done;
+    });
+}
+
+/* Block after block, every thread takes channels. */
+bool run_channels(const Job &job, int64_t size) {
+    fl_winograd_block whole = block_at(job, 0, size);
+    int64_t work = kernels()->scratch_elements(&whole);
+    Scratch input((size_t)kernels()->input_elements(&whole) * sizeof(float));
+    bool done = input.ok();
+    for (int64_t first = 0; done && first < job.tiles(); first += size) {
+        fl_winograd_block block = block_at(job, first, size);
+        done = run_items(job.p.c, 16, work, [&](int64_t begin, int64_t end, float *scratch) {
+            fl_winograd_block b = block;
+            b.scratch = scratch;
+            kernels()->input(&b, begin, end, input.as<float>());
+            return true;
+        });
+        done = done && run_items(job.parts, 1, job.weight_elements + work,
+                                 [&](int64_t begin, int64_t end, float *scratch) {
+            fl_winograd_block b = block;
+            b.scratch = scratch + job.weight_elements;
+            return run_parts(job, b, begin, end, input.as<float>(), nullptr, scratch);
+        });
+    }
+    return done;
+}
+
+bool run_job(const Job &job) {
+    int64_t threads = fl_get_num_threads();
+    int64_t near = tiles_of_block(job, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
+    int64_t weight_bytes = job.parts * job.weight_elements * (int64_t)sizeof(float);
+    if (weight_bytes <= MAX_WEIGHT_BYTES &&
+        ceil_div(job.tiles(), near) >= MIN_BLOCKS_PER_THREAD * threads)
+        return run_blocks(job, near);
+    return run_channels(job, tiles_of_block(job, SHARED_BYTES, 1));
+}
+
+bool can_run(const fl_conv &p) {
+    auto fits = [](const fl_window &window) {
+        return window.size == 3 && window.stride == 1 && window.dilation == 1;
+    };
+    return kernels() && p.groups == 1 && fits(p.y) && fits(p.x);
+}
+
+/* Windows in C order, or turned around. */
+bool lies_in_order(const fl_conv_weight &w) { return w.y == 3 * w.x && (w.x == 1 || w.x == -1); }
+
+/* By sizes alone, so that all threads and processors agree. Images of MIN_PIXELS and more are
+ * computed one way, however many there are. */
+bool is_faster(const fl_conv &p) {
+    int64_t tiles = fl_winograd_rows(p) * fl_winograd_cols(p), pixels = fl_conv_pixels(p);
+    return p.c >= MIN_CHANNELS && p.o >= MIN_CHANNELS && p.n * pixels >= MIN_PIXELS &&
+           4 * pixels >= MIN_TILE_PIXELS * tiles;
+}
+
+/* Which images have no element much larger than the others. */
+void find_even(const fl_conv &p, const float *input, char *even) {
+    int64_t size = p.c * p.h * p.w;
+    fl_parallel(p.n, FL_GRAIN / size + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            even[i] = kernels()->is_even(input + i * size, size);
+    });
+}
+
+}  // namespace
+
+void fl_conv_allow_winograd(bool allow) { __atomic_store_n(&is_allowed, allow, __ATOMIC_RELAXED); }
+
+bool fl_conv_suits_winograd(const fl_conv &p) {
+    return __atomic_load_n(&is_allowed, __ATOMIC_RELAXED) && can_run(p) && is_faster(p);
+}
+
+int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight &weight,
+                     const float *bias, float *out, const fl_epilogue *epilogue) {
+    if (!fl_conv_suits_winograd(p) || !lies_in_order(weight))
+        return 0;
+    Scratch even((size_t)p.n);
+    bool done = even.ok();
+    if (done)
+        find_even(p, input, even.as<char>());
+    for (int64_t first = 0, last; done && first < p.n; first = last) {
+        for (last = first + 1; last < p.n && even.as<char>()[last] == even.as<char>()[first];)
+            last++;
+        fl_conv q = p;
+        q.n = last - first;
+        Job job = {q, input + first * p.c * p.h * p.w, weight, bias,
+                   out + first * p.o * fl_conv_pixels(p), epilogue, parts_of(p.o),
+                   kernels()->weight_elements(&p)};
+        done = even.as<char>()[first] ? run_job(job) : run_directly(job);
+    }
+    return done ? 1 : -1;
+}

@@ -1,0 +1,14 @@
+/* Winograd's convolution (kernels/winograd.h): where it is faster than direct sums. */
+#pragma once
+#include "conv/conv2d.h"
+#include "runtime/epilogue.h"
+
+/* Whether convolutions may be computed this way, in all threads; at first they may. */
+void fl_conv_allow_winograd(bool allow);
+
+/* Whether this is how a convolution is computed, as far as sizes say. */
+bool fl_conv_suits_winograd(const fl_conv &p);
+
+/* 1: done; 0: other kernels are faster, or can do what these cannot; -1: no memory. */
+int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight &weight,
+                     const float *bias, float *out, const fl_epilogue *epilogue);
