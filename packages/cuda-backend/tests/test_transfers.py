@@ -120,3 +120,27 @@ def test_a_kernel_that_does_not_compile(simulated, tmp_path):
 
     with pytest.raises(RuntimeError, match=r"(?s)g\+\+ refuses broken_.*expected"):
         build("broken", "int x = ;", tmp_path)
+
+
+LAYOUTS = {
+    "plain": lambda x: x,
+    "permuted": lambda x: x.permute(2, 0, 1),
+    "gaps": lambda x: x[:, ::2],
+    "gaps in another order": lambda x: x.permute(2, 1, 0)[:, ::2],
+    "expanded": lambda x: x[:, :1].expand(2, 3, 4),
+    "channels last": lambda x: x.view(1, 2, 3, 4).to(memory_format=fl.channels_last),
+    "empty": lambda x: x[:0].permute(1, 0, 2),
+    "number": lambda x: x[1, 2, 3],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [fl.float32, fl.int16, fl.bool, fl.complex64])
+def test_copies_keep_the_order_of_dimensions(late, layout, dtype):
+    x = LAYOUTS[layout](fl.arange(24).view(2, 3, 4).to(dtype))
+    there = x.to(late.name)
+    again = LAYOUTS[layout](fl.arange(24).view(2, 3, 4).to(dtype).to(late.name)).cpu()
+    for moved in (there, again, there.cpu(), x.to("meta")):
+        assert moved.stride() == x.clone().stride() and moved.shape == x.shape
+    assert fl.equal(there.cpu(), x) and fl.equal(again, x)
+    assert fl.equal(fl.zeros(x.shape, dtype=dtype).copy_(there), x)

@@ -28,7 +28,7 @@ extern "C" int fl_infer_cast(const fl_op *, const fl_value *in, int, fl_spec *ou
 }
 
 extern "C" int fl_infer_to_device(const fl_op *, const fl_value *in, int, fl_spec *outs) {
-    fl_spec_like(outs, in[0].t);
+    fl_spec_in_order_of(outs, in[0].t);
     outs->device_type = (uint8_t)(in[1].i >> 8);
     outs->device_index = (uint8_t)in[1].i;
     return 0;

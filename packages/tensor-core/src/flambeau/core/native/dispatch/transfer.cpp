@@ -13,19 +13,31 @@ static int plain_copy(fl_tensor *dst, fl_tensor *src, int kind, int device) {
     return bytes ? b->copy(b->ctx, device & 255, dst->data, src->data, bytes, kind) : 0;
 }
 
-static fl_tensor *dense(fl_tensor *t) {
-    if (t->flags & FL_CONTIGUOUS) {
+/* The tensor itself where its elements lie as those of `model` do, else a copy that does. */
+static fl_tensor *laid_out(fl_tensor *t, const fl_tensor *model) {
+    const size_t bytes = sizeof(int64_t) * (size_t)t->ndim;
+    if ((t->flags & model->flags & FL_CONTIGUOUS) || !memcmp(t->strides, model->strides, bytes)) {
         Py_INCREF(t);
         return t;
     }
     static const fl_op *op = nullptr;
     if (!op)
-        op = fl_find_op("contiguous_copy");
-    fl_value in[1], out[1];
+        op = fl_find_op("clone");
+    fl_value in[2], out[1];
     in[0].tag = FL_TENSOR;
     in[0].t = t;
+    in[1].tag = FL_NONE;
     out[0].tag = FL_NONE;
-    return fl_call_generic(op, in, 1, out) < 0 ? nullptr : out[0].t;
+    return fl_call_generic(op, in, 2, out) < 0 ? nullptr : out[0].t;
+}
+
+/* Memory without gaps for a tensor on another device, in the order of the tensor's. */
+static fl_tensor *room_for(const fl_tensor *source, int device) {
+    int64_t strides[FL_MAX_DIMS];
+    const int ordered = fl_format_strides(source, "preserve_format", strides);
+    return ordered < 0 ? nullptr
+                       : fl_tensor_strided(source->dtype, device, source->ndim, source->shape,
+                                           ordered ? strides : nullptr);
 }
 
 static fl_tensor *moved(fl_tensor *source, int device) {
@@ -35,7 +47,7 @@ static fl_tensor *moved(fl_tensor *source, int device) {
                         "Make a tensor with memory, e.g. flambeau.empty_like(x, device='cpu')");
         return nullptr;
     }
-    fl_tensor *result = fl_tensor_empty(source->dtype, device, source->ndim, source->shape);
+    fl_tensor *result = room_for(source, device);
     if (!result || device >> 8 == FL_META)
         return result;
     if (from >> 8 != FL_CPU && device >> 8 != FL_CPU && from != device) {
@@ -45,7 +57,7 @@ static fl_tensor *moved(fl_tensor *source, int device) {
         Py_XDECREF(host);
         return result;
     }
-    fl_tensor *packed = dense(source);
+    fl_tensor *packed = laid_out(source, result);
     if (packed && fl_any_waiting() && fl_settle("to", packed, true) < 0)
         Py_CLEAR(packed);
     int status = -1;
