@@ -13,7 +13,7 @@ def main() -> float:
     largest: return_types.max = x.max(0)
     y: Tensor = xp.exp(xp.add(x, xp.asarray(1.0, dtype=xp.float32)))
     assert xp.fft.fft(y, n=4, axis=-1).shape == (2, 4)
-    available: list[bool] = [backends.mkl.is_available(), distributed.is_available()]
+    available: list[bool] = [backends.mkl.is_available(), not distributed.is_available()]
     backends.cudnn.deterministic = True
     with backends.cuda.sdp_kernel(enable_flash=False), cpu.stream(None):
         assert not backends.cuda.flash_sdp_enabled() and not any(available)

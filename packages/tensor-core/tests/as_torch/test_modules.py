@@ -1,6 +1,8 @@
 """Every module that PyTorch has can be imported under the alias, in every form."""
 from __future__ import annotations
 
+import subprocess
+import sys
 import textwrap
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -78,7 +80,7 @@ def test_parts_that_programs_ask_about():
         print(torch.cuda.is_available(), torch.cuda.device_count(), dist.is_available(),
               dist.is_initialized(), torch.backends.cudnn.is_available())
         print(torch.hub._get_torch_home() + "/hub" == torch.hub.get_dir())
-    """) == ["[2.0, 2.0]", "False 0 False False False", "True"]
+    """) == ["[2.0, 2.0]", "False 0 True False False", "True"]
 
 
 def test_each_listed_name_is_found():
@@ -123,3 +125,10 @@ def test_absent_warnings_and_errors_are_classes_of_their_kind():
         except NotImplementedError:
             print("refused")
     """) == ["True True", "refused"]
+
+
+def test_modules_are_run_as_programs():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    command = [sys.executable, "-m", "flambeau.as_torch", "-m", "torch.distributed.run", "--help"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0 and told.stdout.startswith("usage: torchrun"), told.stderr

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # these, and importlib below, would cost time at the star
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import CodeType, ModuleType
     from typing import Any
 
 #: Set to 1 for children; set to 0, a child imports the real PyTorch.
@@ -62,6 +62,12 @@ class Loader:
         from flambeau.as_torch import modules
 
         return modules.load(spec)
+
+    def get_code(self, name: str) -> CodeType | None:
+        """The code of a module that is run as a program."""
+        from flambeau.as_torch import modules
+
+        return modules.code_of(name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to do but to put back what importlib wrote to the module."""

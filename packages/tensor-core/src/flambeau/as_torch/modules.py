@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import flambeau
 from flambeau import rooms
@@ -39,9 +39,37 @@ def _exists(name: str) -> bool:
 
 def spec_of(name: str, loader: Any) -> ModuleSpec | None:
     """What `find_spec` says of ``torch.x``; None where PyTorch has no such module."""
-    if not _exists(own_name(name)) and not names.has_module(name.removeprefix("torch.")):
+    own = own_name(name)
+    if _is_run(own):
+        return ModuleSpec(name, loader, origin=_run_spec(own).origin)
+    if not _exists(own) and not names.has_module(name.removeprefix("torch.")):
         return None
     return ModuleSpec(name, loader, origin="flambeau", is_package=True)
+
+
+def _is_run(own: str) -> bool:
+    """Say whether it is a file that is run as a program, as in ``python -m torch.distributed.run``.
+
+    All modules here are packages, for the sake of placeholders below them; of a package Python runs
+    the module `__main__`.
+    """
+    parent = own.removesuffix(".__main__")
+    return parent != own and _exists(parent) and _run_spec(own).submodule_search_locations is None
+
+
+def _run_spec(own: str) -> ModuleSpec:
+    spec = find_spec(own.removesuffix(".__main__"))
+    assert spec is not None
+    return spec
+
+
+def code_of(name: str) -> CodeType | None:
+    """The code of a module that is run as a program, under Flambeau's name."""
+    own = own_name(name).removesuffix(".__main__")
+    if not _exists(own):
+        return None
+    lines = f"import runpy\nrunpy.run_module({own!r}, run_name='__main__', alter_sys=True)\n"
+    return compile(lines, f"<{name}>", "exec")
 
 
 def load(spec: ModuleSpec) -> ModuleType:

@@ -1,4 +1,4 @@
-"""``DistributedDataParallel`` in a world of one process: the network itself."""
+"""``DistributedDataParallel``: one network in several processes, each with its own data."""
 
 from __future__ import annotations
 
@@ -6,26 +6,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import flambeau
 from flambeau import distributed
 
 from ..modules.module import Module
+from .buckets import Hook
+from .reducer import Reducer
+
+BUCKET_MB = 25.0
 
 
 class DistributedDataParallel(Module):
-    """The network itself, under the name ``module``, as PyTorch runs it with one process.
+    r"""A network of which each process has a copy, and whose gradients are averages over all.
 
-    Gradients are the sums over one process, hence left as they are. The keys of ``state_dict``
-    begin with ``module.``, so that checkpoints of wrapped networks fit.
+    .. math:: g = \frac{1}{n} \sum_{r=0}^{n-1} g_r
+
+    The first process's parameters and buffers are copied to all when it is made. In the backward
+    pass gradients are exchanged in buckets, while further ones are computed. Where every process
+    has the same number of examples, the average is the gradient of the mean loss over all.
 
     Args:
-        module: The network.
+        module: The network, which is found as ``module``: keys of ``state_dict`` begin with
+            ``module.``.
         device_ids: Accepted for compatibility.
         output_device: Accepted for compatibility.
         dim: Accepted for compatibility.
-        broadcast_buffers: Accepted for compatibility.
+        broadcast_buffers: Whether ``forward`` copies the first process's buffers to all.
+        init_sync: Whether parameters and buffers are copied at the beginning.
+        process_group: The processes; all by default.
+        bucket_cap_mb: The size of a bucket in MB, 25 by default.
+        find_unused_parameters: Whether some parameters may have no part in the outputs.
+        check_reduction: Accepted for compatibility.
+        gradient_as_bucket_view: Whether gradients stay in the memory of the buckets.
+        static_graph: The same parameters are used in each pass; those that are not are found.
         options: Accepted for compatibility: PyTorch's further keyword arguments.
 
     Raises:
+        RuntimeError: No parameter needs a gradient, or the processes' networks differ.
         ValueError: ``flambeau.distributed.init_process_group`` was not called.
 
     Example:
@@ -45,24 +62,129 @@ class DistributedDataParallel(Module):
         output_device: Any = None,
         dim: int = 0,
         broadcast_buffers: bool = True,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
         **options: Any,
     ) -> None:
         super().__init__()
-        distributed.get_world_size()  # raises where there is no world
+        self.process_group = process_group
+        size = distributed.get_world_size(process_group)  # raises where there is no world
         self.module = module
         self.dim = dim
         self.device_ids = device_ids
+        self.broadcast_buffers = broadcast_buffers
+        self.find_unused_parameters = find_unused_parameters
+        self.static_graph = static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = True
+        self.require_forward_param_sync = True
+        named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        if not named:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameters "
+                "that require a gradient."
+            )
+        self.device = named[0][1].device
+        # Under another name than an attribute of Module would have, and no part of the network.
+        self.__dict__["reducer"] = None
+        if size > 1:
+            self._begin(named, init_sync, BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb)
+
+    def _begin(self, named: list[tuple[str, Any]], init_sync: bool, bucket_mb: float) -> None:
+        self._check_alike(named)
+        if init_sync:
+            self._copy_first([p.detach() for p in self.module.parameters()])
+            self._copy_first(list(self.module.buffers()))
+        names, parameters = zip(*named, strict=True)
+        self.__dict__["reducer"] = Reducer(
+            names,
+            parameters,
+            self.process_group,
+            int(bucket_mb * (1 << 20)),
+            self.find_unused_parameters or self.static_graph,
+            self.gradient_as_bucket_view,
+        )
+
+    def _check_alike(self, named: list[tuple[str, Any]]) -> None:
+        """Check that all processes have the same parameters."""
+        mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in named]
+        every: list[Any] = [None] * distributed.get_world_size(self.process_group)
+        distributed.all_gather_object(every, mine, self.process_group)
+        for rank, theirs in enumerate(every):
+            if theirs != every[0]:
+                found = next(
+                    (pair for pair in zip(every[0], theirs, strict=False) if pair[0] != pair[1]),
+                    (f"{len(every[0])} parameters", f"{len(theirs)} parameters"),
+                )
+                raise RuntimeError(
+                    f"DistributedDataParallel: the networks of rank 0 and rank {rank} differ: "
+                    f"{found[0]} and {found[1]}"
+                )
+
+    def _copy_first(self, tensors: list[Any]) -> None:
+        """Copy the first process's tensors to all, those of a kind together."""
+        kinds: dict[Any, list[Any]] = {}
+        for t in tensors:
+            kinds.setdefault((t.dtype, t.device), []).append(t)
+        with flambeau.no_grad():
+            for alike in kinds.values():
+                flat = flambeau.cat([t.reshape(-1) for t in alike])
+                distributed.broadcast(flat, group=self.process_group, group_src=0)
+                parts = flambeau.split(flat, [t.numel() for t in alike])
+                for t, part in zip(alike, parts, strict=True):
+                    t.copy_(part.view(t.shape))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the network gives."""
-        return self.module(*inputs, **kwargs)
+        reducer = self.reducer
+        if reducer is None:
+            return self.module(*inputs, **kwargs)
+        if flambeau.is_grad_enabled() and self.require_backward_grad_sync:
+            reducer.check_finished()
+        buffers = list(self.module.buffers()) if self.broadcast_buffers else []
+        if buffers and self.require_forward_param_sync:
+            self._copy_first(buffers)
+        outputs = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = self.require_backward_grad_sync
+        if flambeau.is_grad_enabled() and self.require_backward_grad_sync:
+            reducer.begin(outputs)
+        else:
+            reducer.end()
+        return outputs
+
+    def register_comm_hook(self, state: Any, hook: Hook) -> None:
+        """Have a function exchange the gradients.
+
+        Args:
+            state: What the function is given first.
+            hook: Takes the state and a bucket of gradients, whose ``buffer()`` is the sum of
+                nothing yet; gives a future of the averages.
+
+        Raises:
+            RuntimeError: There is a hook.
+        """
+        if not callable(hook):
+            raise TypeError("register_comm_hook(): Communication hook must be callable.")
+        if self.reducer is not None:
+            self.reducer.set_hook(state, hook)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Accumulate gradients in the block, which is what happens in any case."""
+        """Accumulate gradients in each process in the block; the next pass exchanges the sums."""
         former, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
         finally:
             self.require_backward_grad_sync = former
+
+    def join(self, *args: Any, **kwargs: Any) -> Any:
+        """Not made: processes have the same number of batches."""
+        raise NotImplementedError(
+            "join(): give all processes as many batches, as DistributedSampler does, which repeats "
+            "examples, or leaves some out with drop_last=True"
+        )

@@ -1,0 +1,190 @@
+"""One network in several processes, beside the same network in one with all examples."""
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import distributed as dist
+from flambeau import nn
+
+SIZE = 2
+ROWS = 4
+
+
+def run(folder: Path, function: Callable[..., Any], *args: Any) -> list[Any]:
+    """Call the function in each process, with its rank and the arguments."""
+    context = multiprocessing.get_context("spawn")
+    results: Any = context.Queue()
+    workers = [context.Process(target=_child, args=(rank, str(folder / "meeting"), results,
+                                                    function, args)) for rank in range(SIZE)]
+    for worker in workers:
+        worker.start()
+    found = dict(results.get(timeout=120) for _ in workers)
+    for worker in workers:
+        worker.join(120)
+    assert not any(isinstance(each, str) for each in found.values()), found
+    return [found[rank] for rank in range(SIZE)]
+
+
+def _child(rank: int, meeting: str, results: Any, function: Callable[..., Any], args: Any) -> None:
+    try:
+        dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=SIZE)
+        results.put((rank, function(rank, *args)))
+        dist.destroy_process_group()
+    except BaseException:
+        results.put((rank, traceback.format_exc()))
+
+
+class Net(nn.Module):
+    """A part that is only used on demand, and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(3, 8)
+        self.last = nn.Linear(8, 2)
+        self.extra = nn.Linear(2, 2)
+        self.register_buffer("count", flambeau.zeros(()))
+
+    def forward(self, x: Any, extra: bool = False) -> Any:
+        y = self.last(flambeau.tanh(self.first(x)))
+        return {"y": self.extra(y) if extra else y}
+
+
+def batch(step: int) -> Any:
+    """All processes' examples."""
+    rows = np.random.default_rng(step).standard_normal((SIZE * ROWS, 3))
+    return flambeau.tensor(rows).float()
+
+
+def trained(net: nn.Module, rows: Callable[[int], Any], steps: int = 4) -> list[bytes]:
+    """Steps with momentum, of which each second uses all parts."""
+    optimizer = flambeau.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for step in range(steps):
+        optimizer.zero_grad()
+        net(rows(step), step % 2 == 1)["y"].square().mean().backward()
+        optimizer.step()
+    return [p.detach().numpy().tobytes() for p in net.parameters()]
+
+
+def beside(rank: int, options: dict[str, Any]) -> list[bytes]:
+    flambeau.manual_seed(rank)              # processes begin with different numbers
+    net = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True, **options)
+    return trained(net, lambda step: batch(step)[rank * ROWS:(rank + 1) * ROWS])
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"gradient_as_bucket_view": True}, {"bucket_cap_mb": 1e-4}, {"static_graph": True}])
+def test_training_is_that_of_one_process_with_all_examples(tmp_path, options):
+    pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    first, second = run(tmp_path, beside, options)
+    assert first == second
+    flambeau.manual_seed(0)
+    for found, wanted in zip(first, trained(Net(), batch), strict=True):
+        np.testing.assert_allclose(np.frombuffer(found, np.float32),
+                                   np.frombuffer(wanted, np.float32), rtol=1e-4, atol=1e-6)
+
+
+def accumulated(rank: int) -> list[float]:
+    flambeau.manual_seed(0)
+    net = nn.parallel.DistributedDataParallel(nn.Linear(3, 1, bias=False))
+    weight = net.module.weight
+    with net.no_sync():
+        net(flambeau.full((1, 3), float(rank))).sum().backward()
+    local = weight.grad.tolist()
+    net(flambeau.full((1, 3), 10.0 + rank)).sum().backward()
+    return [local[0][0], weight.grad[0, 0].item()]
+
+
+def test_gradients_accumulate_without_exchange(tmp_path):
+    assert run(tmp_path, accumulated) == [[0.0, 11.0], [1.0, 11.0]]
+
+
+def unused(rank: int) -> list[Any]:
+    told: list[Any] = []
+    net = nn.parallel.DistributedDataParallel(Net())
+    x = flambeau.ones(ROWS, 3)
+    net(x)["y"].sum().backward()
+    with pytest.raises(RuntimeError, match=r"2 parameters had no gradient.*extra.weight"):
+        net(x)
+    found = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True)
+    found(x, extra=rank == 1)["y"].sum().backward()        # in one process alone
+    told.append(found.module.extra.bias.grad.tolist())
+    found.zero_grad()
+    found(x)["y"].sum().backward()                         # in none
+    told.append(found.module.extra.bias.grad)
+    return told
+
+
+def test_parameters_without_a_part_in_the_outputs(tmp_path):
+    assert run(tmp_path, unused) == [[[2.0, 2.0], None]] * SIZE
+
+
+def buffered(rank: int) -> list[float]:
+    net = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True)
+    kept = nn.parallel.DistributedDataParallel(Net(), broadcast_buffers=False)
+    for each in (net, kept):
+        each.module.count.fill_(rank + 1)
+        with flambeau.no_grad():
+            each(flambeau.ones(1, 3))
+    return [net.module.count.item(), kept.module.count.item()]
+
+
+def test_buffers_are_those_of_the_first_process(tmp_path):
+    assert run(tmp_path, buffered) == [[1.0, 1.0], [1.0, 2.0]]
+
+
+def hooked(rank: int) -> list[Any]:
+    from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+    told: list[Any] = []
+    hooks = (default_hooks.allreduce_hook, default_hooks.fp16_compress_hook,
+             default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook))
+    for hook in hooks:
+        net = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+        seen: list[Any] = []
+
+        def noted(state: Any, bucket: Any, hook: Any = hook, seen: Any = seen) -> Any:
+            seen.append((bucket.index(), bucket.is_last(), len(bucket.parameters()),
+                         [tuple(g.shape) for g in bucket.gradients()]))
+            return hook(state, bucket)
+
+        net.register_comm_hook(None, noted)
+        net(flambeau.tensor([[1.0 + rank, 2.0]])).sum().backward()
+        told.append([net.module.weight.grad.tolist(), seen])
+        with pytest.raises(RuntimeError, match="can only be called once"):
+            net.register_comm_hook(None, noted)
+    return told
+
+
+def test_functions_that_exchange_gradients(tmp_path):
+    wanted = [[[1.5, 2.0]], [(0, True, 2, [(1,), (1, 2)])]]
+    assert run(tmp_path, hooked) == [[wanted] * 3] * SIZE
+
+
+def mistaken(rank: int) -> list[str]:
+    told = []
+    for make in (lambda: nn.Linear(2, 2 + rank), lambda: nn.ReLU(),
+                 lambda: nn.Sequential(*[nn.Linear(1, 1) for _ in range(1 + rank)])):
+        try:
+            nn.parallel.DistributedDataParallel(make())
+        except RuntimeError as error:
+            told.append(str(error))
+    net = nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+    y = net(flambeau.ones(1, 1)).sum()
+    y.backward(retain_graph=True)
+    y.backward()                            # gradients of one process: nobody expects them
+    return told
+
+
+def test_networks_that_differ_are_refused(tmp_path):
+    for told in run(tmp_path, mistaken):
+        assert "rank 0 and rank 1 differ: ('weight', (2, 2)" in told[0]
+        assert "doesn't have any parameters" in told[1]
+        assert "2 parameters and 4 parameters" in told[2]

@@ -1,0 +1,1 @@
+"""Functions that exchange the gradients of ``DistributedDataParallel``."""

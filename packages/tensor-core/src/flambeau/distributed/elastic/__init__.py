@@ -1,0 +1,1 @@
+"""What programs started by the launcher import."""

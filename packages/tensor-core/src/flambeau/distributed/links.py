@@ -1,0 +1,169 @@
+"""Connections between the processes of a group, made when two first have something to say.
+
+Each process listens at one port, which the store tells the others together with a word that only
+they know. Of two processes, the one of the higher rank connects.
+"""
+from __future__ import annotations
+
+import secrets
+import select
+import socket
+import threading
+
+from .frames import receive_frame, receive_into, send_frame
+from .store import PrefixStore
+
+BUFFER_BYTES = 1 << 22             # of a socket: more leaves fewer waits in large exchanges
+
+
+class Listener:
+    """The port of this process, at which other processes' connections come in."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("", 0))
+        self.port = self._socket.getsockname()[1]
+        self.word = secrets.token_hex(16)
+        self._come: dict[str, socket.socket] = {}
+        self._changed = threading.Condition()
+        threading.Thread(target=self._accept, daemon=True, name="links").start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                link, _ = self._socket.accept()
+            except OSError:
+                return
+            # Each is asked for its name apart, so that one that says nothing stops no other.
+            threading.Thread(target=self._greet, args=(link,), daemon=True, name="links").start()
+
+    def _greet(self, link: socket.socket) -> None:
+        try:
+            link.settimeout(10)
+            word, _, name = receive_frame(link).decode().partition(" ")
+        except (OSError, UnicodeDecodeError):
+            word = name = ""
+        if not secrets.compare_digest(word, self.word):
+            link.close()
+            return
+        link.settimeout(None)
+        with self._changed:
+            self._come[name] = link
+            self._changed.notify_all()
+
+    def take(self, name: str, seconds: float) -> socket.socket:
+        """Wait for the connection of a name.
+
+        Raises:
+            TimeoutError: It did not come.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: name in self._come, seconds):
+                raise TimeoutError(f"no process has connected as {name!r} in {seconds:g} s")
+            return self._come.pop(name)
+
+
+_listener: Listener | None = None
+_listener_lock = threading.Lock()
+
+
+def listener() -> Listener:
+    """The port of this process."""
+    global _listener
+    with _listener_lock:
+        if _listener is None:
+            _listener = Listener()
+        return _listener
+
+
+class Links:
+    """The connections of one group, for one purpose.
+
+    Args:
+        store: The group's store.
+        me: The rank of this process in the group.
+        purpose: What the connections are for; those of another purpose are others.
+        seconds: How long a process waits for another.
+    """
+
+    def __init__(self, store: PrefixStore, me: int, purpose: str, seconds: float) -> None:
+        self.store = store
+        self.me = me
+        self.purpose = purpose
+        self.seconds = seconds
+        self._links: dict[int, socket.socket] = {}
+        self._making: dict[int, threading.Lock] = {}
+        self._name = store.prefix
+
+    def publish(self) -> None:
+        """Tell the others where this process is."""
+        port = listener()
+        self.store.set(f"at/{self.me}", f"{self.store.local_address} {port.port} {port.word}")
+
+    def __getitem__(self, peer: int) -> socket.socket:
+        """The connection to a process."""
+        link = self._links.get(peer)
+        if link is None:
+            with self._making.setdefault(peer, threading.Lock()):
+                link = self._links.get(peer)
+                if link is None:
+                    link = self._links[peer] = self._made(peer)
+        return link
+
+    def _made(self, peer: int) -> socket.socket:
+        link = self._connect(peer) if peer < self.me else self._awaited(peer)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            link.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
+        link.settimeout(self.seconds)
+        return link
+
+    def _connect(self, peer: int) -> socket.socket:
+        host, port, word = self.store.get(f"at/{peer}").decode().split()
+        link = socket.create_connection((host, int(port)), timeout=self.seconds)
+        send_frame(link, f"{word} {self._name}/{self.purpose}/{self.me}".encode())
+        return link
+
+    def _awaited(self, peer: int) -> socket.socket:
+        return listener().take(f"{self._name}/{self.purpose}/{peer}", self.seconds)
+
+    def close(self) -> None:
+        """End all connections."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+
+    def send(self, peer: int, content: memoryview) -> None:
+        """Send bytes to a process."""
+        self[peer].sendall(content)
+
+    def receive(self, peer: int, target: memoryview) -> None:
+        """Wait for bytes of a process."""
+        receive_into(self[peer], target)
+
+    def exchange(self, to: int, content: memoryview, source: int, target: memoryview) -> None:
+        """Send to one process and receive from one, at the same time."""
+        out, come = self[to], self[source]
+        while content or target:
+            ready, free = self._wait(out if content else None, come if target else None, source)
+            if free:
+                content = content[out.send(content):]
+            if ready:
+                size = come.recv_into(target)
+                if not size:
+                    raise ConnectionError("the other side has closed the connection")
+                target = target[size:]
+
+    def _wait(self, out: socket.socket | None, come: socket.socket | None,
+              source: int) -> tuple[bool, bool]:
+        """Wait until bytes have come, or may be sent."""
+        poll = select.poll()
+        if come is not None:
+            poll.register(come, select.POLLIN)
+        if out is not None:
+            reads = select.POLLIN if out is come else 0
+            poll.register(out, select.POLLOUT | reads)
+        met = dict(poll.poll(self.seconds * 1000))
+        if not met:
+            raise TimeoutError(f"nothing came from rank {source} in {self.seconds:g} s")
+        ready = come is not None and bool(met.get(come.fileno(), 0) & ~select.POLLOUT)
+        return ready, out is not None and bool(met.get(out.fileno(), 0) & ~select.POLLIN)
