@@ -89,7 +89,7 @@ def assert_same_bits(fn, inputs, folder, **options):
     return built
 
 
-def assert_close(fn, inputs, folder, tolerance):
+def assert_close(fn, inputs, folder, tolerance, **options):
     """What runs alone gives the numbers of the program in Python, of any dtype.
 
     ``tolerance``, in parts of the greatest number, where sums have another order; 0: equal bits.
@@ -99,7 +99,7 @@ def assert_close(fn, inputs, folder, tolerance):
     want = want if isinstance(want, tuple | list) else (want,)
     want = [np.array(each.detach().float().numpy() if each.dtype in HALVES else
                      each.detach().numpy()) for each in want]
-    built = Built(program, folder)
+    built = Built(program, folder, **options)
     arena = np.full(built.made.arena_bytes, 0xFF, np.uint8)
     outputs = program(*inputs)
     outputs = outputs if isinstance(outputs, tuple | list) else (outputs,)

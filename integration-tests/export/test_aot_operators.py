@@ -6,6 +6,7 @@ from machine_code import Built, assert_close, needs_gcc, traced
 
 import flambeau
 from flambeau import jit, nn
+from flambeau.jit.llvm.machine import machine
 
 F = nn.functional
 pytestmark = needs_gcc
@@ -105,6 +106,19 @@ SUMS = {
     "causal": lambda a: F.scaled_dot_product_attention(a[None], a[None] * 2, a[None],
                                                        is_causal=True),
 }
+
+
+#: Levels of instructions up to this processor's.
+LEVELS = [level for level in ("x86-64-v3", "x86-64-v4") if level <= machine().cpu] or ["native"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("terms", [1, 3, 8, 17])
+def test_sums_of_fewer_terms_than_a_vector_has(level, terms, tmp_path):
+    def heads(a):
+        return F.scaled_dot_product_attention(a[None], a[None] * 2, a[None])
+
+    assert_close(heads, [randn(4, terms)], tmp_path, ROUNDING, target=level)
 
 
 @pytest.mark.parametrize("name", SUMS)

@@ -37,6 +37,7 @@ class Loops(Emitter):
     @contextmanager
     def loop(self, count: int, step: int = 1) -> Iterator[str]:
         """What is emitted inside runs for 0, step, 2 * step ... below a count that is not 0."""
+        assert count > 0, "what is inside would run once"
         if count <= step:
             yield "0"
             return

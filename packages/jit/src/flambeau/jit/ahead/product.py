@@ -51,13 +51,15 @@ class Shape:
     scale: bool = False
     form: str = ""
 
-    def is_dot(self) -> bool:
-        """Whether sums run along vectors."""
+    def is_dot(self, machine: Machine) -> bool:
+        """Whether sums run along vectors, as ``choose_form`` of the core says."""
         if self.form:
             return self.form == "dot"
         swapped = self.n <= FEW_ROWS and self.n < self.m
         rows, term = (self.n, self.a[1]) if swapped else (self.m, self.b[0])
         most = FEW_ROWS_OF_MANY if self.k >= MANY_TERMS else FEW_ROWS
+        if machine.vector_bits == 512:  # two vectors of terms for each row
+            most = min(most, self.k // 32)
         return term == 1 and self.k >= MIN_TERMS and rows <= most
 
 
@@ -127,7 +129,7 @@ class Tile:
 def product_text(shape: Shape, machine: Machine) -> str:
     """The function: ``a``, ``b``, ``c``, then bias or scale, then memory for panels of ``b``."""
     pointers = 3 + shape.bias + shape.scale
-    needs_panels = not shape.packed and not shape.is_dot()
+    needs_panels = not shape.packed and not shape.is_dot(machine)
     out = Loops(machine, pointers + needs_panels)
     with out.loops([each[0] for each in shape.batch]) as indices:
         a, b, c = (out.at(f"%a{k}", out.offset(*((index, each[k + 1]) for index, each
@@ -140,7 +142,7 @@ def product_text(shape: Shape, machine: Machine) -> str:
                 terms.append((index, total))
                 total *= each[0]
             extra = out.at("%a3", out.offset(*terms))
-        if shape.is_dot():
+        if shape.is_dot(machine):
             _dots(out, shape, a, b, c)
         else:
             if needs_panels:
@@ -285,8 +287,9 @@ def _dot_sums(out: Loops, shape: Shape, a: str, b: str, height: int, width: int
                 out.store(out.fma(left[i], right, value, lanes), sums[i][j], kind, 64)
 
     whole = shape.k // lanes * lanes
-    with out.loop(whole, lanes) as first:
-        step(first, lanes)
+    if whole:
+        with out.loop(whole, lanes) as first:
+            step(first, lanes)
     if whole < shape.k:
         step(str(whole), shape.k - whole)
     return [[out.load(each, kind, 64) for each in row] for row in sums]
