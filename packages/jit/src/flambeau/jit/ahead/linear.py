@@ -37,7 +37,7 @@ def matmul(scope: Scope, node: Node) -> None:
         raise NotThisError("it takes vectors; unsqueeze them to matrices")
     x, y, result = scope.place(a), scope.place(b), scope.new(node.outputs[0])
     shape = _matmul_shape(x, y, result)
-    if shape.is_dot(scope.unit.machine):          # sums along vectors: both operands lie along their terms
+    if shape.is_dot(scope.unit.machine):    # both operands lie along their terms
         x = x if x.strides[-1] == 1 else scope.copy(x)
         y = y if y.strides[-2] == 1 else _turned(scope.copy(_turned(y)))
         shape = replace(_matmul_shape(x, y, result), form="dot")
@@ -69,7 +69,7 @@ def add_product(
     """A step that multiplies; ``b`` is packed now where it is constant, else in the arena."""
     unit = scope.unit
     operands = [a, b, c, *extra]
-    if not shape.is_dot(scope.unit.machine):
+    if not shape.is_dot(unit.machine):
         wide = product.columns(unit.machine)
         size = -(-shape.n // wide) * wide * shape.k
         if b.buffer.kind == "weights" and not shape.batch:

@@ -38,7 +38,8 @@ extern "C" int fl_infer_copy(const fl_op *op, const fl_value *in, int n, fl_spec
     const fl_tensor *self = in[0].t, *src = in[1].t;
     int nd;
     int64_t shape[FL_MAX_DIMS];
-    if (fl_broadcast_shape(op->name, self->ndim, self->shape, src->ndim, src->shape, &nd, shape) < 0)
+    if (fl_broadcast_shape(op->name, self->ndim, self->shape, src->ndim, src->shape, &nd,
+                           shape) < 0)
         return -1;
     if (nd != self->ndim || memcmp(shape, self->shape, sizeof(int64_t) * (size_t)nd))
         return fl_error(FL_RUNTIME_ERROR, "copy_(): src of shape %s does not broadcast to the "
