@@ -129,6 +129,7 @@ def test_they_are_dicts():
     assert isinstance(members, dict) and layer.__dict__["_parameters"] is members
     assert dict(members) == {**members} == members.copy()
     assert type(members.copy()) is type(copy.copy(members)) is type(members | {}) is dict
+    assert type(members)({"a": 1}) == type(members)(a=1) == {"a": 1}
     assert json.dumps(dict.fromkeys(members)) == '{"weight": null, "bias": null}'
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 import pytest
 from test_alias import lines
 
+from flambeau import rooms
+
 
 def test_private_names_that_libraries_import():
     pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
@@ -336,3 +338,73 @@ def test_networks_are_quantized_without_data():
             print("model.half()" in str(error))
     """) == ["QuantizedLinear Sequential QuantizedLinear", "Linear Sequential QuantizedLinear",
              "True", "True"]
+
+
+def test_types_of_what_containers_hold():
+    assert lines("""
+        from typing import Dict, List, Optional, Tuple, Union
+        import torch
+        said = torch.jit.isinstance
+        x = torch.ones(1)
+        several = List[torch.Tensor]
+        print(said([x], several), said([x, 1], several), said(x, torch.Tensor))
+        print(said({"a": (1, "b")}, Dict[str, Tuple[int, str]]), said((1,), Tuple[int, int]),
+              said(None, Optional[int]), said("a", Union[int, float]), said([1], (str, List[int])))
+        try:
+            said([1], list)
+        except RuntimeError as error:
+            print("write List[int]" in str(error))
+    """) == ["True False True", "True False True False True", "True"]
+
+
+def test_settings_of_a_compiler_that_is_not_there():
+    assert lines("""
+        import torch
+        print(torch._C._jit_set_profiling_executor(True), torch._C._jit_set_profiling_mode(False),
+              torch._C._jit_override_can_fuse_on_cpu(True))
+        torch.set_printoptions(precision=2, profile="long")
+        print(torch.tensor(1.2345))
+    """) == ["False False False", "tensor(1.23)"]
+
+
+def test_modules_that_importing_pytorch_brings():
+    assert lines("""
+        import urllib, torch, multiprocessing, concurrent, importlib
+        print(multiprocessing.connection.Connection.__name__, urllib.request.urlopen.__name__,
+              concurrent.futures.wait.__name__, importlib.metadata.version.__name__)
+        print(type(multiprocessing.__spec__.loader).__name__)
+        try:
+            multiprocessing.nothing
+        except AttributeError as error:
+            print(error)
+    """) == ["Connection urlopen wait version", "SourceFileLoader",
+             "module 'multiprocessing' has no attribute 'nothing'"]
+
+
+def test_public_names_lie_in_private_modules_too():
+    assert lines("""
+        import torch
+        from torch._library.infer_schema import infer_schema
+        from torch._C._nn import gelu
+        from torch._C._VariableFunctions import addmm
+        from torch._functorch.apis import vmap
+        import torch.nn.functional as F
+        print(infer_schema is torch.library.infer_schema, gelu is F.gelu, addmm is torch.addmm,
+              vmap is torch.vmap)
+    """) == ["True True True True"]
+
+
+@pytest.mark.skipif(not all(map(rooms.installed, ("nn", "jit", "optim", "autograd"))),
+                    reason="needs flambeau-nn")
+def test_all_of_these_names_are_there():
+    assert lines("""
+        import importlib, torch
+        from flambeau.as_torch import elsewhere
+        count = 0
+        for module, inside in elsewhere._homes().items():
+            for name, home in inside.items():
+                there = importlib.import_module(f"torch.{home}".rstrip("."))
+                count += hasattr(there, name)
+                assert hasattr(there, name), (home, name)
+        print(count > 1000)
+    """) == ["True"]

@@ -224,6 +224,8 @@ def test_schemas():
     assert [a.name for a in schema.arguments if a.is_write] == ["x"]
     assert schema.arguments[2].default_value == [1, 2] and schema.returns == []
     assert str(schema) == "ns::f.over(Tensor(a!) x, Tensor? y=None, *, int[] z=[1, 2]) -> ()"
+    written = parse_schema("f(Tensor x, Tensor! out, Tensor? y) -> ()").arguments
+    assert [a.name for a in written if a.alias_info and a.alias_info.is_write] == ["out"]
     with pytest.raises(RuntimeError, match="schema"):
         parse_schema("nothing")
 

@@ -33,7 +33,9 @@ class Finder:
                   target: object = None) -> ModuleSpec | None:
         """Answer for `torch` and what is below, as far as PyTorch has it."""
         if not is_ours(name):
-            return None
+            brought = sys.modules.get("flambeau.as_torch.brought")  # where torch is imported
+            return brought.spec_of(name, path, target) if brought is not None \
+                and name in brought.BROUGHT else None
         from importlib.machinery import ModuleSpec
 
         if name == "torch":

@@ -12,7 +12,7 @@ import sys
 from types import FrameType, ModuleType
 
 from flambeau import rooms
-from flambeau.as_torch import names, naming, stands
+from flambeau.as_torch import elsewhere, names, naming, stands
 
 TYPE_CHECKING = False  # typing would cost milliseconds at every start
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "d
            "is_traceable_wrapper_subclass": False,
            "_are_functorch_transforms_active": False, "is_tracing": False,
            "is_exporting": False, "is_enabled": False}
+
+#: How settings of PyTorch's compiler of scripts begin: there is none here that they could change.
+COMPILER_SETTINGS = ("_jit_set_", "_jit_override_can_fuse_", "_jit_can_fuse_", "_debug_set_")
 
 #: What marks functions for compilers of PyTorch's, which are not there: they stay what they are.
 MARKS = frozenset((
@@ -117,6 +120,8 @@ def placeholder(name: str) -> Any:
         return _mark
     if last in ANSWERS:
         return _answer(name, ANSWERS[last])
+    if last.startswith(COMPILER_SETTINGS) and home == "_C":
+        return _answer(name, False)
     inside = {"__module__": names.shown(home), "_stands_for": name}
     made: type = (type(last, (base,), inside) if (base := _base(last)) is not None
                   else _PlaceholderType(last, (), inside))
@@ -174,6 +179,8 @@ def look_up(module: str, name: str) -> Any:
         return getattr(rooms.import_module(own), name)
     if names.is_inherited(module, name):
         return _inherited(module, name)
+    if (home := elsewhere.public_home(module, name)) is not None:
+        return getattr(rooms.import_module(f"{rooms.PREFIX}{home}".rstrip(".")), name)
     if names.is_listed(full):
         return rooms.import_module(f"torch.{full}")
     return placeholder(full) if names.has_name(module, name) else None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def prepare() -> None:
     """Make Flambeau what programs expect of PyTorch, when `torch` is first imported."""
-    from flambeau.as_torch import naming
+    from flambeau.as_torch import brought, naming
     from flambeau.core import _core, default_save_format, set_algorithm
 
     set_algorithm("mt19937")                # seeds give PyTorch's numbers
@@ -18,6 +18,7 @@ def prepare() -> None:
     _core.shown_package[0] = "torch"        # programs parse str(torch.float32)
     _core.open_tensor_class()               # programs set methods of torch.Tensor
     naming.start()                          # programs ask for type(x).__module__
+    brought.widen_loaded()                  # programs use what importing PyTorch imports
 
 
 def answer(module: str, name: str) -> Any:

@@ -20,11 +20,11 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
         threshold: Number of elements from which on tensors are summarized (1000).
         edgeitems: Items shown at each end of a summarized dimension (3).
         linewidth: Characters per line (80).
-        profile: ``"default"``, ``"short"`` or ``"full"``.
+        profile: ``"default"``, ``"short"`` or ``"full"``; another changes nothing, as in PyTorch.
         sci_mode: True or False to force or forbid scientific notation.
     """
     profiles = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}
-    if profile is not None:
+    if profile in profiles:
         chosen = profiles[profile]
         _OPTIONS.update(zip(("precision", "threshold", "edgeitems"), chosen, strict=True))
         _OPTIONS["linewidth"] = 80

@@ -16,7 +16,7 @@ import flambeau
 
 _HEAD = re.compile(r"^\s*(?:([\w]+)::)?(\w*)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*$", re.S)
 _ARGUMENT = re.compile(
-    r"^([A-Za-z]\w*)((?:\([^)]*\))?)([\[\]\d?]*)((?:\([^)]*\))?)(\??)\s*(\w*)(?:\s*=\s*(.+))?$",
+    r"^([A-Za-z]\w*)((?:\([^)]*\)|!)?)([\[\]\d?]*)((?:\([^)]*\))?)(\??)\s*(\w*)(?:\s*=\s*(.+))?$",
     re.S)
 _WORDS = {"Mean": 1, "Sum": 2, "contiguous_format": "contiguous_format"}
 _PLAIN = {"Tensor": flambeau.Tensor, "SymInt": int, "int": int, "float": (float, int),

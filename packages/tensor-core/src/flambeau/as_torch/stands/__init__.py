@@ -9,6 +9,7 @@ import importlib.util
 
 #: Name of PyTorch's, without `torch` -> module of this package that has it under its last word.
 HOMES = {
+    "jit.isinstance": "instances",
     "jit._overload": "marks", "jit._overload_method": "marks", "jit._script_if_tracing": "marks",
     "_jit_internal._overload": "marks", "_jit_internal._overload_method": "marks",
     **dict.fromkeys(("_C.DispatchKey", "_C.DispatchKeySet", "_C._ExcludeDispatchKeyGuard"), "keys"),

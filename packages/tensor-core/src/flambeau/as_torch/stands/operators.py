@@ -7,7 +7,8 @@ from flambeau import rooms
 
 #: The end of a compiled library's path, without its suffix -> module with its operators.
 LIBRARIES = {"torchvision/_C": "vision", "torchvision/image": "images",
-             "torchvision/_C_stable": "vision", "torchvision/image_stable": "images"}
+             "torchvision/_C_stable": "vision", "torchvision/image_stable": "images",
+             "lib/_torchaudio": "audio_parts", "lib/libtorchaudio": "audio"}
 _loaded: dict[str, object] = {}
 
 

@@ -24,14 +24,9 @@ class Attributes:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
             raise TypeError(_too_many(self, args, kwargs))
-        self.__dict__.update(
-            training=True,
-            _hook_table=None,
-            _parameters=Members(self, {}),
-            _buffers=Members(self, {}),
-            _modules=Members(self, {}),
-            _non_persistent_buffers_set=set(),
-        )
+        self.__dict__.update(training=True, _hook_table=None, _non_persistent_buffers_set=set())
+        for place in PLACES:
+            hold(self, place, {})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 

@@ -11,7 +11,7 @@ cycle would keep its memory until Python looks for cycles.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 #: Where the members of a module lie, in the order in which one hides another.
@@ -20,18 +20,24 @@ PLACES = tuple(KINDS)
 _ABSENT = object()
 
 
+def _nobody() -> None:
+    """The owner of members that are of no module."""
+
+
 class Members(dict[str, Any]):
     """A module's members of one kind by name; a change shows in the module's attributes.
 
-    Args:
-        module: The module.
-        given: The first members, which lie in its ``__dict__`` already.
+    One that is made as dicts are, by programs that call ``type(mapping)(...)``, is of no module.
     """
 
     __slots__ = ("_owner",)
 
-    def __init__(self, module: Any, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._owner: Callable[[], Any] = _nobody
+
+    def belong(self, module: Any) -> None:
+        """Be the members of a module, in whose ``__dict__`` they lie already."""
         self._owner = weakref.ref(module)
 
     def is_of(self, module: Any) -> bool:
@@ -135,7 +141,8 @@ def hold(module: Any, place: str, given: Mapping[str, Any]) -> Members:
         place: The place.
         given: The dict.
     """
-    members = module.__dict__[place] = Members(module, given)
+    members = module.__dict__[place] = Members(given)
+    members.belong(module)
     return members
 
 

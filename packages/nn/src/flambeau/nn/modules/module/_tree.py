@@ -194,7 +194,7 @@ class Tree(Attributes):
         Raises:
             AttributeError: Nothing, or something else, is at that path.
         """
-        return _member_at(self, target, "parameter")  # type: ignore[no-any-return]
+        return _member_at(self, target, "parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as ``"encoder.1.running_mean"``.
@@ -202,7 +202,7 @@ class Tree(Attributes):
         Raises:
             AttributeError: Nothing, or something else, is at that path.
         """
-        return _member_at(self, target, "buffer")  # type: ignore[no-any-return]
+        return _member_at(self, target, "buffer")
 
     def _named_members(
         self,

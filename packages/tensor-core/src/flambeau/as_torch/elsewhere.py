@@ -1,0 +1,31 @@
+"""Other modules of PyTorch's in which its public names lie, too, and programs import them from.
+
+`tools/pytorch_aliases.py` makes the table, which is read when a name is looked for in vain.
+"""
+from __future__ import annotations
+
+import functools
+import os
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_aliases.txt")
+
+
+@functools.cache
+def _homes() -> dict[str, dict[str, str]]:
+    """Module -> name in it -> the public module that has the same object."""
+    found: dict[str, dict[str, str]] = {}
+    with open(FILE, encoding="ascii") as file:
+        for line in file:
+            module, home, *inside = line.split()
+            found.setdefault(module, {}).update(dict.fromkeys(inside, home.strip(".")))
+    return found
+
+
+def public_home(module: str, name: str) -> str | None:
+    """The public module that has ``torch.module.name``; None: the table does not say.
+
+    Args:
+        module: A dotted name without ``torch``.
+        name: The name in it.
+    """
+    return _homes().get(module, {}).get(name)
