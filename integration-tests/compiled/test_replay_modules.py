@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import flambeau
-from flambeau import nn
+from flambeau import jit, nn
 from flambeau.jit.replay.call import (
     EXCHANGE,
     MOST_PROGRAMS,
@@ -176,3 +176,19 @@ def test_threads_call_with_many_lengths():
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, (0, 20, 40, 60)))
     assert len(replayed.records) == len(replayed.programs) <= MOST_PROGRAMS
+
+
+def test_members_are_arguments():
+    """As a dict is, of functions that are traced and replayed."""
+    net = close(nn.Linear(8, 8))
+
+    def fn(params, x):
+        return x @ params["weight"] + params["bias"]
+
+    x = flambeau.randn(2, 8)
+    assert jit.trace(fn, (net._parameters, x))(net._parameters, x).tolist() == \
+        fn(net._parameters, x).tolist()
+    replayed = Replayed(fn, 0)
+    for scale in (1.0, 1.0, 1.0, 2.0, 2.0, 2.0):
+        net.weight = nn.Parameter(net.weight * scale, requires_grad=False)
+        assert replayed(net._parameters, x).tolist() == fn(net._parameters, x).tolist()

@@ -12,6 +12,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
+from flambeau.utils import _pytree
 
 PLACES = ("_parameters", "_buffers", "_modules")
 NAMES = ("a", "b", "c")
@@ -184,3 +185,18 @@ def test_members_outlive_their_module():
     members["weight"] = None
     del members["bias"]
     assert members == {"weight": None}
+
+
+def test_members_are_trees_as_dicts_are():
+    net = nn.Linear(2, 2)
+    leaves, spec = _pytree.tree_flatten(net._parameters)
+    assert [id(leaf) for leaf in leaves] == [id(net.weight), id(net.bias)]
+    assert spec == _pytree.tree_flatten(dict(net._parameters))[1]
+    assert type(_pytree.tree_unflatten(leaves, spec)) is dict
+    zeros = _pytree.tree_map(lambda a, b: (a - b).abs().sum().item(),
+                             dict(net._parameters), net._parameters)
+    assert zeros == {"weight": 0, "bias": 0}
+    grads = flambeau.func.grad(lambda params: flambeau.func.functional_call(
+        net, params, (flambeau.ones(1, 2),)).sum())(net._parameters)
+    assert {name: grad.tolist() for name, grad in grads.items()} == {
+        "weight": [[1, 1], [1, 1]], "bias": [1, 1]}

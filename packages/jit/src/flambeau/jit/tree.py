@@ -27,7 +27,7 @@ def flatten(tree: Any, tensors: list[Any]) -> Spec:
         tensors.append(tree)
         return {"tensor": len(tensors) - 1}
     tree = plain(tree)
-    kind = type(tree)
+    kind = getattr(type(tree), "_counts_as", type(tree))
     if kind is dict or kind is OrderedDict:
         if not all(isinstance(key, str) for key in tree):
             raise TypeError("the keys of a dict that goes in or out must be strings")

@@ -157,11 +157,14 @@ def register_pytree_node(cls: type, flatten_fn: Callable, unflatten_fn: Callable
 
 
 def _get_node_type(tree: Any) -> Any:
-    """The key of `SUPPORTED_NODES` that a node would have."""
+    """The key of `SUPPORTED_NODES` that a node would have.
+
+    A class of which nobody should notice that it is no dict says so by ``_counts_as``.
+    """
     kind = type(tree)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return namedtuple
-    return kind
+    return kind if kind in SUPPORTED_NODES else getattr(kind, "_counts_as", kind)
 
 
 def tree_flatten(tree: Any, is_leaf: Callable | None = None) -> tuple[list, TreeSpec]:

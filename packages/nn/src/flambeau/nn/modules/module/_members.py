@@ -31,6 +31,7 @@ class Members(dict[str, Any]):
     """
 
     __slots__ = ("_owner",)
+    _counts_as = dict       # in trees of tensors
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
