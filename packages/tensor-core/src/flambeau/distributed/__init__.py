@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .asking import *  # noqa: F403
+    from .backend import *  # noqa: F403
     from .collectives import *  # noqa: F403
     from .exchanges import *  # noqa: F403
     from .groups import *  # noqa: F403
@@ -30,6 +31,7 @@ _HOMES = {name: module for module, names in {
                "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
                "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
                "is_ucc_available", "is_xccl_available"),
+    "backend": ("Backend",),
     "collectives": ("all_reduce", "all_reduce_coalesced", "barrier", "broadcast",
                     "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_single",
                     "reduce_scatter_tensor"),

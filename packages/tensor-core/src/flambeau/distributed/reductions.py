@@ -21,6 +21,9 @@ class ReduceOp(Enum):
     BXOR = 7
 
 
+#: What PyTorch calls the type of the members.
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+
 #: Changes the first tensor, which has the values so far.
 _COMBINE: dict[ReduceOp, Callable[[Any, Any], Any]] = {
     ReduceOp.SUM: lambda x, y: x.add_(y),

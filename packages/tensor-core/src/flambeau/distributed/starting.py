@@ -11,8 +11,6 @@ from . import groups
 from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup, resolve
 from .store import FileStore, HashStore, Store
 
-BACKENDS = ("gloo", "mpi", "nccl", "ucc", "xccl", "fake")
-
 
 def init_process_group(backend: str | None = None, init_method: str | None = None,
                        timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
