@@ -71,3 +71,42 @@ def test_positions_have_a_meaning(args):
     with pytest.raises(TypeError, match="a device, a dtype, both in this order, or a tensor"):
         model().to(*args)
     assert model().to("cpu", flambeau.float64, True)[0].weight.dtype is flambeau.float64
+
+
+@pytest.fixture
+def future():
+    settings = flambeau.__future__
+    yield settings
+    settings.set_overwrite_module_params_on_conversion(False)
+    settings.set_swap_module_params_on_conversion(False)
+
+
+def test_conversions_make_new_parameters_where_that_is_set(future):
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    net[0].bias.requires_grad_(False)
+    net(flambeau.ones(1, 2)).sum().backward()
+    weight, grad = net[0].weight, net[0].weight.grad.tolist()
+    future.set_overwrite_module_params_on_conversion(True)
+    assert future.get_overwrite_module_params_on_conversion()
+    net.double()
+    assert weight.dtype is flambeau.float32 and weight is not net[0].weight
+    assert net[0].weight is net[1].weight           # tied parameters stay tied
+    assert net[0].weight.dtype is flambeau.float64 and net[0].weight.grad.tolist() == grad
+    assert net[0].weight.grad.dtype is flambeau.float64
+    assert isinstance(net[0].weight, nn.Parameter) and not net[0].bias.requires_grad
+
+
+def test_conversions_exchange_contents_where_that_is_set(future):
+    net = nn.Linear(2, 1)
+    weight = net.weight
+    view = weight.data
+    net(flambeau.ones(1, 2)).sum().backward()
+    future.set_swap_module_params_on_conversion(True)
+    assert future.get_swap_module_params_on_conversion()
+    net.double()
+    assert net.weight is weight and weight.dtype is flambeau.float64
+    assert weight.grad.dtype is flambeau.float64
+    with flambeau.no_grad():
+        weight.zero_()
+    assert view.dtype is flambeau.float32 and view.abs().sum() > 0

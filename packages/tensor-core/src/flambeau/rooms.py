@@ -38,6 +38,7 @@ ROOMS = {
     "amp.autocast_mode": "flambeau-autograd",
     "amp.grad_scaler": "flambeau-optim",
     "nn": "flambeau-nn",
+    "__future__": "flambeau-nn",
     "utils.data": "flambeau-nn",
     "distributions": "flambeau-nn",
     "utils.hooks": "flambeau-nn",

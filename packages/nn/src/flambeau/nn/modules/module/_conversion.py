@@ -9,6 +9,7 @@ import flambeau
 from flambeau import Tensor
 
 from ...parameter import is_lazy
+from ._changing import change
 from ._tree import Tree
 
 Self = TypeVar("Self", bound="Conversion")
@@ -123,8 +124,9 @@ class _Once:
 
     def __init__(self, fn: Callable[[Tensor], Tensor]) -> None:
         self.fn = fn
-        self.parameters: dict[int, Tensor] = {}
-        self.buffers: dict[int, tuple[Tensor, Tensor]] = {}  # the old one, kept alive, and the new
+        # The old one, kept alive, and the new.
+        self.parameters: dict[int, tuple[Tensor, Tensor]] = {}
+        self.buffers: dict[int, tuple[Tensor, Tensor]] = {}
 
     def __call__(self, tensor: Tensor) -> Tensor:
         return self.fn(tensor)
@@ -139,17 +141,23 @@ def _no_values(module: Conversion, device: Any) -> str:
 
 
 def _apply_to_parameters(module: Any, fn: _Once) -> None:
-    for param in module._parameters.values():
-        if param is None or id(param) in fn.parameters:
+    for name, param in list(module._parameters.items()):
+        if param is None:
             continue
-        fn.parameters[id(param)] = param
-        if is_lazy(param):
-            param.convert_(fn)
-            continue
-        grad = param.grad
-        param.data = fn(param.detach())
-        if grad is not None:
-            param.grad = fn(grad.detach())
+        if id(param) not in fn.parameters:
+            fn.parameters[id(param)] = (param, _converted(param, fn))
+        made = fn.parameters[id(param)][1]
+        if made is not param:
+            module._parameters[name] = made
+
+
+def _converted(param: Any, fn: _Once) -> Any:
+    """The parameter with new values, or one instead of it."""
+    if is_lazy(param):
+        param.convert_(fn)
+        return param
+    grad = param.grad
+    return change(param, fn(param.detach()), None if grad is None else fn(grad.detach()))
 
 
 def _apply_to_buffers(module: Any, fn: _Once) -> None:
