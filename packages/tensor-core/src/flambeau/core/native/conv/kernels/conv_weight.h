@@ -22,6 +22,54 @@ inline void copy_windows(const fl_conv &p, const fl_conv_weight &w, const T *in,
                 *out++ = in[ky * w.y + kx * w.x];
 }
 
+/* Windows whose elements, in any order, lie within a vector, as those of gradients do: turned
+ * around, and one phase of them. */
+template <class T> class VectorWindows {
+  public:
+    VectorWindows(const fl_conv &p, const fl_conv_weight &w) : w_(w) {
+        int64_t down = (p.y.size - 1) * w.y, right = (p.x.size - 1) * w.x;
+        taps_ = p.y.size * p.x.size;
+        low_ = (down < 0 ? down : 0) + (right < 0 ? right : 0);
+        span_ = (down < 0 ? -down : down) + (right < 0 ? -right : right) + 1;
+        fit_ = HOLDS_3_BY_3 && span_ <= Lanes<T>::COUNT && taps_ <= Lanes<T>::COUNT;
+        for (int64_t t = 0; fit_ && t < taps_; t++)
+            lanes_[t] = t / p.x.size * w.y + t % p.x.size * w.x - low_;
+    }
+
+    bool fit() const { return fit_; }
+
+    /* Rows of CONV_STRIDE. A few channels at a time: their windows lie so far apart that more of them
+     * drive each other out of the cache, before the next row's, beside them, are read. */
+    void copy(const T *in, int64_t rows, int64_t channels, T *out) const {
+        for (int64_t c = 0; c < channels; c += CHANNELS)
+            for (int64_t o = 0; o < rows; o++)
+                copy_row(in + o * w_.out + c * w_.in,
+                         channels - c < CHANNELS ? channels - c : CHANNELS,
+                         out + o * CONV_STRIDE + c * taps_);
+    }
+
+  private:
+    static const bool HOLDS_3_BY_3 = Lanes<T>::COUNT >= 9;
+    static const int64_t FETCHED_ROWS = 8;
+    static const int64_t CHANNELS = 16;
+
+    /* What a window writes too much, the next one writes over, or lies behind the row. */
+    void copy_row(const T *in, int64_t channels, T *out) const {
+        const Index<T> lanes = lanes_;
+        const int64_t taps = taps_, span = span_, step = w_.in, ahead = FETCHED_ROWS * w_.out;
+        in += low_;
+        for (int64_t c = 0; c < channels; c++, in += step, out += taps) {
+            __builtin_prefetch(in + ahead);
+            store(out, fl_shuffle(load_part(in, span), lanes));
+        }
+    }
+
+    const fl_conv_weight &w_;
+    int64_t taps_, low_, span_;
+    bool fit_;
+    Index<T> lanes_ = {};
+};
+
 /* Part of one window. */
 template <class T>
 inline void copy_part(const fl_conv &p, const fl_conv_weight &w, const T *in, int64_t first,
@@ -72,6 +120,10 @@ inline void pack_weights(const fl_conv &p, const fl_conv_weight &w, const ConvSl
     from += slab.c0 * w.in;
     if (taps == 1)
         return pack(out, CONV_STRIDE, from, w.out, w.in, o1 - o0, slab.count);
+    VectorWindows<T> windows(p, w);
+    int64_t channels = slab.c1 - slab.c0;
+    if (windows.fit() && channels * taps == slab.count)
+        return windows.copy(from, o1 - o0, channels, out);
     for (int64_t o = o0; o < o1; o++, from += w.out, out += CONV_STRIDE)
         pack_row(p, w, slab, from, out);
 }
