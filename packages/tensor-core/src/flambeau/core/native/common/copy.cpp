@@ -3,6 +3,7 @@
 #include "common/kernels/blocks.h"
 #include "common/kernels/integers.h"
 #include "common/small.h"
+#include "runtime/host.h"
 
 namespace {
 
@@ -167,6 +168,77 @@ static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtyp
     return true;
 }
 
+/* Where both sides are in steps of rows: sizes, and elements from one to the next. */
+struct RowWalk {
+    int dims = 0;
+    int64_t rows = 1, length = 1;
+    int64_t shape[FL_MAX_DIMS], from[FL_MAX_DIMS], to[FL_MAX_DIMS];
+    int64_t index[FL_MAX_DIMS], at_from, at_to;
+
+    /* False where rows are not side by side on both sides, or the target's are out of order. */
+    bool set(const fl_strided &dst, const fl_strided &src, int ndim, const int64_t *sizes) {
+        int d = ndim;
+        for (; d > 0; d--) {
+            const bool one = sizes[d - 1] == 1;
+            if (!one && (dst.strides[d - 1] != length || src.strides[d - 1] != length))
+                break;
+            length *= sizes[d - 1];
+        }
+        for (int64_t least = length; d > 0; d--) {
+            if (sizes[d - 1] == 1)
+                continue;
+            if (dst.strides[d - 1] < least)
+                return false;
+            least = dst.strides[d - 1];
+            shape[dims] = sizes[d - 1];
+            from[dims] = src.strides[d - 1];
+            to[dims++] = dst.strides[d - 1];
+            rows *= sizes[d - 1];
+        }
+        return true;
+    }
+
+    void start(int64_t row) {
+        at_from = at_to = 0;
+        for (int d = 0; d < dims; row /= shape[d++]) {
+            index[d] = row % shape[d];
+            at_from += index[d] * from[d];
+            at_to += index[d] * to[d];
+        }
+    }
+
+    void step() {
+        for (int d = 0; d < dims; d++) {
+            at_from += from[d];
+            at_to += to[d];
+            if (++index[d] < shape[d])
+                return;
+            at_from -= shape[d] * from[d];
+            at_to -= shape[d] * to[d];
+            index[d] = 0;
+        }
+    }
+};
+
+/* Rows that lie side by side on both sides: bytes. What does not fit the cache is left to the
+ * driver, which streams it. */
+static bool copy_rows(const fl_strided &dst, const fl_strided &src, int64_t size, int ndim,
+                      const int64_t *shape, int64_t n) {
+    const int64_t LEAST_BYTES = 128, LEAST_LENGTH = 64;
+    RowWalk walk;
+    if (!walk.set(dst, src, ndim, shape) || walk.rows == 1 || n * size > fl_host_cache() ||
+        (walk.length * size < LEAST_BYTES && walk.length < LEAST_LENGTH))
+        return false;
+    fl_parallel(walk.rows, FL_GRAIN / walk.length + 1, [&](int64_t begin, int64_t end) {
+        RowWalk own = walk;
+        own.start(begin);
+        for (int64_t row = begin; row < end; row++, own.step())
+            memmove(dst.data + own.at_to * size, src.data + own.at_from * size,
+                    (size_t)(own.length * size));
+    });
+    return true;
+}
+
 void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
                      const int64_t *shape) {
     if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
@@ -180,7 +252,8 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
         return;
     if (n <= FL_SMALL_NUMEL)
         return copy_small(dst, to, src, from, kind, ndim, shape);
-    if (same ? copy_repeated(dst, src, from, kind, ndim, shape)
+    if (same ? copy_repeated(dst, src, from, kind, ndim, shape) ||
+                   copy_rows(dst, src, fl_itemsize(from), ndim, shape, n)
              : convert_whole(dst, src, kind, ndim, shape))
         return;
     fl_operand ops[2];
