@@ -38,8 +38,8 @@ template <class T> class VectorWindows {
 
     bool fit() const { return fit_; }
 
-    /* Rows of CONV_STRIDE. A few channels at a time: their windows lie so far apart that more of them
-     * drive each other out of the cache, before the next row's, beside them, are read. */
+    /* Rows of CONV_STRIDE. A few channels at a time: their windows lie so far apart that more of
+     * them drive each other out of the cache, before the next row's, beside them, are read. */
     void copy(const T *in, int64_t rows, int64_t channels, T *out) const {
         for (int64_t c = 0; c < channels; c += CHANNELS)
             for (int64_t o = 0; o < rows; o++)

@@ -106,26 +106,24 @@ inline int turned_plane(int plane) {
 }
 
 /* Vectors of weights that are fetched ahead, where their windows follow each other. */
-const int64_t FETCHED_VECTORS = 6;
+const int64_t FETCHED_VECTORS = 8;
 
+/* Windows are taken in the order in which they lie in memory. */
 void weight(const fl_conv *p, const fl_conv_weight *w, int64_t o0, int64_t o1, float *to) {
     WeightLayout layout(*p);
     const bool is_turned = w->x < 0;
-    const float *first = (const float *)w->data + (is_turned ? 8 * w->x : 0);
+    const float *first = (const float *)w->data + o0 * w->out + (is_turned ? 8 * w->x : 0);
     const int64_t ahead = (is_turned ? 1 : FETCHED_VECTORS) * L * w->in;
-    for (int64_t c0 = 0, slab = 0; c0 < p->c; c0 += layout.slab, slab++) {
-        int64_t planes[PLANES], left = p->c - c0, count = left < layout.slab ? left : layout.slab;
-        for (int i = 0; i < PLANES; i++)
-            planes[i] = layout.at(slab, is_turned ? turned_plane(i) : i);
-        /* in the order in which they lie in memory */
-        int64_t vectors = rounded(count) / L, rows = o1 - o0;
-        for (int64_t i = 0; i < vectors * rows; i++) {
-            int64_t o = is_turned ? i % rows : i / vectors;
-            int64_t c = L * (is_turned ? i / rows : i % vectors);
-            const float *from = first + (o0 + o) * w->out + (c0 + c) * w->in;
-            transform_windows(from, from + ahead, w->in, count - c < L ? count - c : L,
-                              to + o * CONV_STRIDE + c, planes);
-        }
+    int64_t planes[PLANES], vectors = rounded(p->c) / L, rows = o1 - o0;
+    for (int i = 0; i < PLANES; i++)
+        planes[i] = layout.at(0, is_turned ? turned_plane(i) : i);
+    for (int64_t i = 0; i < vectors * rows; i++) {
+        int64_t o = is_turned ? i % rows : i / vectors;
+        int64_t c = L * (is_turned ? i / rows : i % vectors), slab = c / layout.slab;
+        const float *from = first + o * w->out + c * w->in;
+        transform_windows(from, from + ahead, w->in, p->c - c < L ? p->c - c : L,
+                          to + layout.at(slab, 0) + o * CONV_STRIDE + c - slab * layout.slab,
+                          planes);
     }
 }
 
