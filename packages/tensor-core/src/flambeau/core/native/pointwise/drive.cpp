@@ -17,7 +17,8 @@ namespace {
 /* How a tile of an operand is reached: as it lies; as it lies but made elsewhere and streamed; a
  * number, filled once; one value per row, filled for a chunk of the row; gathered or scattered. */
 enum Access { DIRECT, STREAMED, NUMBER, ROW_VALUE, MOVED };
-static const int64_t CHUNK_ELEMENTS = 1024;
+/* Of a row's value: so many elements are filled, for several short rows or part of a long one. */
+static const int64_t CHUNK_ELEMENTS = 1024, LONG_ROW_CHUNK = 256;
 
 inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
     if (is_input && L.row_calls && o.strides[0] == 0)
@@ -71,11 +72,11 @@ void call_rows(const Loop &L, const Access *access, void *const *ptr, char *cons
                const int64_t *step, int64_t rows, int64_t cols) {
     int64_t chunk = cols;
     for (int k = 0; k < L.n_in; k++)
-        if (access[k] == ROW_VALUE && chunk > CHUNK_ELEMENTS)
-            chunk = CHUNK_ELEMENTS;
+        if (access[k] == ROW_VALUE && chunk > CHUNK_ELEMENTS / 2)
+            chunk = LONG_ROW_CHUNK;
     if (L.piece && chunk > L.piece)
         chunk = L.piece;
-    const int64_t group = chunk < CHUNK_ELEMENTS / 2 ? CHUNK_ELEMENTS / chunk : 1;
+    const int64_t group = chunk == cols && 2 * chunk < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / chunk : 1;
     void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int64_t r = 0; r < rows; r++) {
         if (r % group == 0)
