@@ -109,7 +109,8 @@ SHAPES = [(1, 16, 16, 7, 7), (2, 48, 40, 7, 9), (3, 64, 33, 4, 4), (1, 150, 20, 
 def test_it_is_used_and_can_be_switched_off(shape):
     x, weight, bias = operands(np.random.default_rng(0), *shape)
     found, direct = run(x, weight, bias), directly(run, x, weight, bias)
-    assert (found != direct).any()
+    is_built = flambeau.core.isa_level() != "v2"        # which has direct sums alone
+    assert (found != direct).any() == is_built
     exact, most = summed(x, weight, bias, (1, 1))
     assert (np.abs(direct - exact) <= most * 2.0**-19).all()
     same(run(x, weight, bias), found)
