@@ -81,6 +81,8 @@ def belongs(module: types.ModuleType, name: str, value: Any) -> bool:
     if name in getattr(module, "__all__", ()) or name in assigned(module):
         return not isinstance(value, logging.Logger | TypeVar)
     home = getattr(value, "__module__", None)
+    if module.__name__ == "torch" and isinstance(value, types.BuiltinFunctionType):
+        return True         # private operators, which subclasses of tensors are shown
     if name.startswith("_") or not hasattr(module, "__path__"):
         hidden = isinstance(home, str) and home.startswith(f"{module.__name__}._")
         is_own = home == module.__name__ or (module.__name__ != "torch" and hidden)

@@ -144,6 +144,15 @@ def test_sizes_of_another_number_of_dimensions(name):
         getattr(nn, name)(*args, (3,))
 
 
+@pytest.mark.parametrize("kind", [nn.Conv2d, nn.ConvTranspose2d])
+def test_one_number_in_a_list_is_one_number(kind):
+    x = flambeau.randn(1, 1, 5, 5)
+    layer = kind(1, 1, 3, stride=[2], padding=(1,), dilation=[2])
+    same = kind(1, 1, 3, stride=2, padding=1, dilation=2)
+    same.load_state_dict(layer.state_dict())
+    assert flambeau.equal(layer(x), same(x)) and layer.stride == (2, 2)
+
+
 def test_sizes_that_are_no_numbers():
     for bad in (2.5, "3", None):
         with pytest.raises((TypeError, ValueError)):

@@ -20,9 +20,18 @@ __all__ = ["OpOverload", "OpOverloadPacket"]
 def __getattr__(name: str) -> Namespace:
     if name.startswith("__"):
         raise AttributeError(name)
-    found: Namespace = getattr(_namespaces, name)
+    found: Namespace | None = None
+    if _is_alias():
+        from flambeau.as_torch.stands.compiled import namespaces
+
+        found = namespaces.namespace(name)
+    found = getattr(_namespaces, name) if found is None else found
     globals()[name] = found     # whoever deletes a namespace finds it here
     return found
+
+
+def _is_alias() -> bool:
+    return "flambeau.as_torch.programs" in sys.modules
 
 
 def load_library(path: Any) -> None:
@@ -30,7 +39,7 @@ def load_library(path: Any) -> None:
 
     Under the alias `torch`, the operators of a few libraries are registered in Flambeau's making.
     """
-    if "flambeau.as_torch.programs" in sys.modules:
+    if _is_alias():
         from flambeau.as_torch.stands import operators
 
         return operators.load_library(path)

@@ -10,7 +10,7 @@ import pytest
 import flambeau
 
 # By its file: importing it by name starts the alias.
-FILE = Path(flambeau.__file__).parent / "as_torch" / "stands" / "audio.py"
+FILE = Path(flambeau.__file__).parent / "as_torch" / "stands" / "compiled" / "audio.py"
 SPEC = importlib.util.spec_from_file_location("audio_stand", FILE)
 audio = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(audio)

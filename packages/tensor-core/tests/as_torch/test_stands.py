@@ -408,3 +408,49 @@ def test_all_of_these_names_are_there():
                 assert hasattr(there, name), (home, name)
         print(count > 1000)
     """) == ["True"]
+
+
+def test_operators_of_a_world_of_one_and_of_namespaces_that_are_not_there():
+    assert lines("""
+        import torch
+        x, there = torch.ones(2), torch.ops._c10d_functional
+        print(there.all_reduce(x, "sum", "0").tolist(), there.wait_tensor(x) is x)
+        print({there.broadcast.default: 1, torch.ops.c10d.scatter_.default: 2}.__len__())
+        try:
+            torch.ops.c10d.scatter_(x)
+        except NotImplementedError as error:
+            print("torch.ops.c10d.scatter_" in str(error))
+        print(torch.jit.wait(torch.jit.fork(lambda x: x + 1, 2)))
+        from torch._prims_common import suggest_memory_format
+        print(suggest_memory_format(torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last)),
+              suggest_memory_format(x), torch._has_compatible_shallow_copy_type(x, x))
+    """) == ["[1.0, 1.0] True", "2", "True", "3",
+             "torch.channels_last torch.contiguous_format True"]
+
+
+def test_names_that_a_module_imports_from_its_neighbours():
+    assert lines("""
+        from torch.distributed.fsdp.fully_sharded_data_parallel import BackwardPrefetch
+        from torch.distributed.checkpoint.utils import CheckpointException
+        try:
+            from torch.distributed.checkpoint.utils import NoSuchName
+        except ImportError:
+            print(issubclass(CheckpointException, Exception))
+        import torch
+        print(torch.distributed.ReduceOp.RedOpType.SUM is torch.distributed.ReduceOp.SUM)
+    """) == ["True", "True"]
+
+
+def test_what_wrappers_of_checkpointing_ask_for():
+    assert lines("""
+        import warnings, torch
+        from torch.utils.checkpoint import check_backward_validity, detach_variable
+        x = torch.ones(1, requires_grad=True) * 2
+        made = detach_variable((x, 3))
+        print(made[0].is_leaf, made[0].requires_grad, made[1])
+        print(torch.autograd._is_checkpoint_valid())
+        with warnings.catch_warnings(record=True) as seen:
+            check_backward_validity(made)
+            check_backward_validity((3,))
+        print(len(seen), torch._C._is_torch_function_mode_enabled(), torch._C._is_tracing())
+    """) == ["True True 3", "True", "1 False False"]

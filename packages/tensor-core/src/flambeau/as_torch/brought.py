@@ -9,7 +9,7 @@ import sys
 
 TYPE_CHECKING = False  # typing would cost milliseconds at every start
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
@@ -40,15 +40,33 @@ def widen(module: ModuleType) -> None:
     vars(module).setdefault("__getattr__", __getattr__)
 
 
+def _register_members(optree: ModuleType) -> None:
+    """Let optree, which looks at exact types, take the dicts of modules for dicts."""
+    from flambeau import rooms
+
+    if not rooms.installed("nn"):
+        return
+    kind = rooms.import_module(f"{rooms.PREFIX}nn.modules.module._members").Members
+    optree.register_pytree_node(
+        kind, lambda members: (list(members.values()), list(members), list(members)),
+        lambda names, values: dict(zip(names, values, strict=True)),
+        namespace=vars(optree.registry)["__GLOBAL_NAMESPACE"])
+
+
+#: Module -> what is done with it once it is imported.
+LATER: dict[str, Callable[[ModuleType], None]] = {
+    **dict.fromkeys(BROUGHT, widen), "optree": _register_members}
+
+
 def widen_loaded() -> None:
     """The same for all that are imported already."""
-    for name in BROUGHT:
+    for name, change in LATER.items():
         if name in sys.modules:
-            widen(sys.modules[name])
+            change(sys.modules[name])
 
 
 class Widening:
-    """Loads one of the packages as Python does, and widens it."""
+    """Loads one of these modules as Python does, and then changes it."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
@@ -62,16 +80,16 @@ class Widening:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it, and give it its own loader back."""
+        """Run it, give it its own loader back, and change it."""
         self.loader.exec_module(module)
         module.__loader__ = self.loader
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
-        widen(module)
+        LATER[module.__name__](module)
 
 
 def spec_of(name: str, path: Sequence[str] | None, target: Any) -> ModuleSpec | None:
-    """Where Python finds one of the packages.
+    """Where Python finds one of these modules.
 
     Args:
         name: Its name.

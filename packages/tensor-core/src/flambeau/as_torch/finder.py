@@ -35,7 +35,7 @@ class Finder:
         if not is_ours(name):
             brought = sys.modules.get("flambeau.as_torch.brought")  # where torch is imported
             return brought.spec_of(name, path, target) if brought is not None \
-                and name in brought.BROUGHT else None
+                and name in brought.LATER else None
         from importlib.machinery import ModuleSpec
 
         if name == "torch":

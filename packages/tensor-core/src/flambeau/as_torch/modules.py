@@ -83,6 +83,7 @@ def load(spec: ModuleSpec) -> ModuleType:
         module = rooms.import_module(name)
     elif (home := stands.home_of(spec.name.removeprefix("torch."))) is not None:
         module = rooms.import_module(home)
+        _extend(module, spec.name.removeprefix("torch."))
     else:
         module = placeholders.PlaceholderModule(spec.name)
         module.__doc__ = f"Stands for {spec.name}, which Flambeau has not."

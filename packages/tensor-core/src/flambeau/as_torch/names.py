@@ -64,3 +64,15 @@ def has_name(module: str, name: str) -> bool:
 def is_inherited(module: str, name: str) -> bool:
     """Say whether a name is the same object as in a package above the module."""
     return f"^{name}" in _names(module)
+
+
+@functools.cache
+def _near(package: str) -> frozenset[str]:
+    """All names that the table has in a package and below it."""
+    lines = (line for module, line in _lines().items() if module.startswith(f"{package}."))
+    return frozenset(name.lstrip("^") for line in lines for name in line.split())
+
+
+def is_near(module: str, name: str) -> bool:
+    """Say whether a module of the same package has a name, from which this one may import it."""
+    return name in _near(module.partition(".")[0])

@@ -23,6 +23,7 @@ ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "d
            "is_compiling": False, "is_in_onnx_export": False, "kineto_available": False,
            "is_traceable_wrapper_subclass": False,
            "_are_functorch_transforms_active": False, "is_tracing": False,
+           "_is_tracing": False, "_is_checkpoint_valid": True,
            "is_exporting": False, "is_enabled": False}
 
 #: How settings of PyTorch's compiler of scripts begin: there is none here that they could change.
@@ -156,7 +157,10 @@ class PlaceholderModule(ModuleType):
     __path__: list[str] = []        # whatever is below it may be imported, too
 
     def __getattr__(self, name: str) -> Any:
-        found = look_up(self.__name__.removeprefix("torch.").removeprefix("flambeau."), name)
+        below = self.__name__.removeprefix("torch.").removeprefix("flambeau.")
+        found = look_up(below, name)
+        if found is None and names.is_near(below, name):
+            found = placeholder(f"{below}.{name}")      # imported there from another module
         if found is not None:
             return found
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name,

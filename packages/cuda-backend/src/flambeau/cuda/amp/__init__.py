@@ -12,9 +12,30 @@ def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
     return flambeau.autocast("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-def GradScaler(*args: Any, **options: Any) -> Any:
-    """``flambeau.amp.GradScaler("cuda", ...)``; that needs flambeau-optim."""
-    return flambeau.amp.GradScaler("cuda", *args, **options)
+def __getattr__(name: str) -> Any:
+    if name != "GradScaler":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    made = globals()[name] = _scaler()
+    return made
+
+
+def _scaler() -> type:
+    """The class of ``flambeau.amp.GradScaler("cuda", ...)``; that needs flambeau-optim."""
+    base: Any = flambeau.amp.GradScaler
+
+    class GradScaler(base):
+        """``flambeau.amp.GradScaler`` for CUDA, under its older name, which programs derive from.
+
+        Args:
+            args: Those of ``flambeau.amp.GradScaler`` after the device.
+            options: The same by name.
+        """
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__("cuda", *args, **options)
+
+    GradScaler.__qualname__ = "GradScaler"
+    return GradScaler
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:

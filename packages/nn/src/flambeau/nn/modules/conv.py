@@ -54,6 +54,9 @@ class _ConvNd(Module):
         self.out_channels = out_channels
         for name, size in sizes.items():
             text = isinstance(size, str) and name == "padding"
+            if not text and name != "kernel_size" and isinstance(size, tuple | list) \
+                    and len(size) == 1:
+                size = size[0]      # as operators take it
             setattr(self, name, size if text else spread(size, self._dims, name))
         self.groups = groups
         self.padding_mode = padding_mode

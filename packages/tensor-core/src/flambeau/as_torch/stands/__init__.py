@@ -9,7 +9,9 @@ import importlib.util
 
 #: Name of PyTorch's, without `torch` -> module of this package that has it under its last word.
 HOMES = {
-    "jit.isinstance": "instances",
+    "jit.isinstance": "instances", "jit.fork": "forks", "jit.wait": "forks",
+    "jit._fork": "forks", "jit._wait": "forks",
+    "_inductor.decomposition.register_decomposition": "_decomp",
     "jit._overload": "marks", "jit._overload_method": "marks", "jit._script_if_tracing": "marks",
     "_jit_internal._overload": "marks", "_jit_internal._overload_method": "marks",
     **dict.fromkeys(("_C.DispatchKey", "_C.DispatchKeySet", "_C._ExcludeDispatchKeyGuard"), "keys"),
@@ -25,7 +27,8 @@ HOMES = {
                      "utils.model_zoo.tqdm"), "hub"),
     **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"),
                     "indices"),
-    **dict.fromkeys(("_assert_async", "_conj", "_dim_arange", "_euclidean_dist", "_int_mm",
+    **dict.fromkeys(("_assert_async", "_conj", "_dim_arange", "_euclidean_dist",
+                     "_has_compatible_shallow_copy_type", "_int_mm",
                      "_is_all_true", "_is_any_true", "_log_softmax", "_log_softmax_backward_data",
                      "_nnpack_available", "_pin_memory", "_safe_softmax", "_segment_reduce",
                      "_shape_as_tensor", "_softmax", "_softmax_backward_data", "_stack",
@@ -37,6 +40,7 @@ HOMES = {
                      "utils.data.dataloader._worker_init_fn_t", "serialization.DEFAULT_PROTOCOL"),
                     "types"),
     "_dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex": "marks",
+    "_C._is_torch_function_mode_enabled": "marks",
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
@@ -90,7 +94,9 @@ HOMES = {
         "fx.experimental.proxy_tensor.get_proxy_mode",
         "nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE",
         "nn.modules.module._IncompatibleKeys", "nn.modules.transformer._get_activation_fn",
-        "utils.checkpoint.get_device_states", "utils.checkpoint.set_device_states"), "contexts"),
+        "utils.checkpoint.check_backward_validity", "utils.checkpoint.detach_variable",
+        "utils.checkpoint.get_device_states",
+        "utils.checkpoint.set_device_states"), "contexts"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
     **dict.fromkeys(("_utils._get_device_index", "cuda._utils._get_device_index"), "devices"),
     **{f"utils.weak.{name}": "weak_references" for name in (

@@ -127,3 +127,11 @@ def dtype_or_default(dtype: Any) -> Any:
 def device_or_default(device: Any) -> Any:
     """A device, else the default one."""
     return flambeau.get_default_device() if device is None else flambeau.device(device)
+
+
+def suggest_memory_format(x: Any) -> Any:
+    """The order of dimensions in memory that a tensor has, channels last where it could be both."""
+    last = {4: flambeau.channels_last, 5: flambeau.channels_last_3d}.get(x.dim())
+    if last is not None and x.is_contiguous(memory_format=last) and not x.is_contiguous():
+        return last
+    return flambeau.contiguous_format

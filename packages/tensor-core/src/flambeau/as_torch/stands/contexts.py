@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import flambeau
@@ -93,3 +94,17 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
+def check_backward_validity(inputs: Any) -> None:
+    """Warn where no input of what is recomputed has a gradient."""
+    if not any(getattr(each, "requires_grad", False) for each in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None",
+                      stacklevel=2)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs of what is recomputed, without their history; they ask for gradients as before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: "
+                           f"{type(inputs).__name__}")
+    return tuple(each.detach().requires_grad_(each.requires_grad)
+                 if isinstance(each, flambeau.Tensor) else each for each in inputs)

@@ -5,6 +5,7 @@ import contextlib
 from typing import Any
 
 from flambeau import rooms
+from flambeau.core import _core
 
 
 def _overload(function: Any) -> Any:
@@ -22,6 +23,11 @@ def _script_if_tracing(function: Any) -> Any:
 
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: nobody counts calls."""
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether calls are shown to a mode."""
+    return bool(_core.override_modes())
 
 
 def reset() -> None:

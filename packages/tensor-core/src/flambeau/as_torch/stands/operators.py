@@ -29,7 +29,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
             "them against the header in flambeau.core.get_include()")
     if name in _loaded:
         return
-    home = rooms.import_module(f"{__package__}.{LIBRARIES[name]}")
+    home = rooms.import_module(f"{__package__}.compiled.{LIBRARIES[name]}")
     library = _loaded[name] = Library(home.NAMESPACE, "FRAGMENT")
     for schema, function in home.OPERATORS.items():
         word = library.define(schema)

@@ -110,3 +110,8 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 def _nnpack_available() -> bool:
     """False: there is no such library."""
     return False
+
+
+def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
+    """Whether ``self.data = from_`` is possible: both lie in memory in the same way."""
+    return self.layout == from_.layout

@@ -1,0 +1,1 @@
+"""Operators that libraries and PyTorch itself bring compiled, in Flambeau's making."""
