@@ -188,3 +188,34 @@ def test_networks_that_differ_are_refused(tmp_path):
         assert "rank 0 and rank 1 differ: ('weight', (2, 2)" in told[0]
         assert "doesn't have any parameters" in told[1]
         assert "2 parameters and 4 parameters" in told[2]
+
+
+def normed(rank: int, dtype: str) -> list[Any]:
+    rows = batch(7).to(getattr(flambeau, dtype))
+    mine = rows[:3] if rank == 0 else rows[3:]              # batches of two sizes
+    x = mine.clone().requires_grad_()
+    norm = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm1d(3, momentum=0.3))
+    norm.to(rows.dtype)
+    y = norm(x)
+    (y * flambeau.arange(1.0, 4.0).to(y.dtype)).square().sum().backward()
+    weight = norm.weight.grad.clone()
+    dist.all_reduce(weight)
+    evaluated = norm.eval()(mine)
+    return [y.tolist(), x.grad.tolist(), weight.tolist(), norm.running_mean.tolist(),
+            norm.running_var.tolist(), evaluated.tolist()]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batch_norm_over_all_processes(tmp_path, dtype):
+    first, second = run(tmp_path, normed, dtype)
+    x = batch(7).to(getattr(flambeau, dtype)).requires_grad_()
+    norm = nn.BatchNorm1d(3, momentum=0.3).to(x.dtype)
+    y = norm(x)
+    (y * flambeau.arange(1.0, 4.0).to(y.dtype)).square().sum().backward()
+    joined = [[a + b for a, b in zip(first, second, strict=True)][k] for k in (0, 1, 5)]
+    wanted = (y, x.grad, norm.eval()(x))
+    for found, expected in zip(joined, wanted, strict=True):
+        np.testing.assert_allclose(found, expected.detach().numpy(), rtol=2e-4, atol=2e-5)
+    for k, expected in ((2, norm.weight.grad), (3, norm.running_mean), (4, norm.running_var)):
+        np.testing.assert_allclose(first[k], expected.numpy(), rtol=1e-4, atol=1e-5)
+        assert first[k] == second[k]

@@ -109,15 +109,19 @@ class _BatchNorm(_NormBase):
             self.num_batches_tracked.add_(1)
             if momentum is None:
                 momentum = 1.0 / float(self.num_batches_tracked)
+        momentum = 0.0 if momentum is None else momentum
+        return self._normalized(input, mean, var, training or mean is None, momentum)
+
+    def _normalized(
+        self,
+        input: Tensor,
+        mean: Tensor | None,
+        var: Tensor | None,
+        by_batch: bool,
+        momentum: float,
+    ) -> Tensor:
         return F.batch_norm(
-            input,
-            mean,
-            var,
-            self.weight,
-            self.bias,
-            training or mean is None,
-            0.0 if momentum is None else momentum,
-            self.eps,
+            input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps
         )
 
 
@@ -198,17 +202,16 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """``BatchNorm`` for any number of dimensions, under the name that many networks use.
+    """``BatchNorm`` over the batches of several processes, for any number of dimensions.
 
-    In PyTorch the statistics are those of the batches of all processes of a group. Flambeau
-    trains in one process, where that is the same as ``BatchNorm``: the statistics here are those
-    of this process's batch, and ``process_group`` is kept but not used. The other arguments are
-    those of ``BatchNorm1d``.
+    When training in a world of several processes (``flambeau.distributed``), mean and variance
+    are those of the batches of all processes of the group, and so are the gradients. In one
+    process it is ``BatchNorm``. The other arguments are those of ``BatchNorm1d``.
 
     Shapes: input and output ``(N, C, *)``.
 
     Args:
-        process_group: Kept for compatibility.
+        process_group: The processes; all by default.
 
     Raises:
         ValueError: The input has fewer than two dimensions, or no channels.
@@ -277,6 +280,24 @@ class SyncBatchNorm(_BatchNorm):
         made.num_batches_tracked = norm.num_batches_tracked
         made.training = norm.training
         return made
+
+    def _normalized(
+        self,
+        input: Tensor,
+        mean: Tensor | None,
+        var: Tensor | None,
+        by_batch: bool,
+        momentum: float,
+    ) -> Tensor:
+        from flambeau import distributed
+
+        group = self.process_group
+        if not (self.training and by_batch and distributed.is_initialized()
+                and distributed.get_world_size(group) > 1):
+            return super()._normalized(input, mean, var, by_batch, momentum)
+        from ._synchronized import batch_norm
+
+        return batch_norm(input, mean, var, self.weight, self.bias, momentum, self.eps, group)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2 or input.shape[1] == 0:
