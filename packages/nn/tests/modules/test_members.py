@@ -37,9 +37,7 @@ def test_assignment_registers_by_type():
 def test_a_member_is_a_plain_attribute():
     net = Net()
     assert net.__dict__["first"] is net.first
-    assert nn.Module.__getattr__(net, "first") is net.first
-    del net.__dict__["first"]
-    assert net.first is net._modules["first"]
+    assert not hasattr(nn.Module, "__getattr__")        # each read would be slower
 
 
 def test_views_are_live_both_ways():

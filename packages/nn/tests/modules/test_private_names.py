@@ -105,18 +105,3 @@ def test_further_names_of_layers():
                 tuple(up._call_impl(library.zeros(1, 1, 2, 2)).shape))
 
     assert found(flambeau) == found(torch)
-
-
-def test_members_are_found_by_the_base_classes_getattr():
-    class Wrapper(nn.Module):
-        def __init__(self, module):
-            super().__init__()
-            self.inner = module
-
-        def __getattr__(self, name):
-            try:
-                return nn.Module.__getattr__(self, name)
-            except AttributeError:
-                return getattr(self.inner, name)
-
-    assert Wrapper(nn.Linear(2, 3)).in_features == 2

@@ -197,8 +197,7 @@ class Reads:
                 self.refuse(f"{cls.__name__}.{name} is a descriptor")
             return "value", self.read(getattr(obj, name))
         hook = self.in_class(cls, "__getattr__")
-        plain = hook is MISSING or trust.is_module(obj) and trust.is_own_method(obj, "__getattr__")
-        return ("none", None) if plain else ("hook", hook)
+        return ("none", None) if hook is MISSING else ("hook", hook)
 
     def after_step(self, obj: Any) -> None:
         """An optimizer's step may have changed what is read now."""

@@ -3,7 +3,8 @@
 Note [members that are asked for]: in PyTorch a member is no plain attribute, so a class that
 defines `__getattr__` sees each read of one, and passes it on with ``super().__getattr__(name)``. A
 class that does so gets `Asking` as a base, which restores that; others read members at once, and
-so does one that says ``_members_at_once``.
+so does one that says ``_members_at_once``. `Module` itself has no `__getattr__`, with which each
+read of an attribute would take longer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ class Asking(Attributes):
             return type(self).__getattr__(self, name)
         return object.__getattribute__(self, name)
 
+    def __getattr__(self, name: str) -> Any:
+        own = object.__getattribute__(self, "__dict__")
+        for place in PLACES:
+            if name in own.get(place, ()):
+                return own[place][name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
+                             name=name, obj=self)
+
 
 def _calls_getattr(cls: type) -> bool:
     """Say whether a method of a class names `__getattr__`, of itself or of a base."""
@@ -34,5 +43,5 @@ def let_ask(cls: type) -> None:
     """Give a class the base `Asking` if it, or what it is made of, has to do with `__getattr__`."""
     if hasattr(cls, "_members_at_once") or issubclass(cls, Asking):
         return
-    if getattr(cls, "__getattr__", None) is not Attributes.__getattr__ or _calls_getattr(cls):
+    if hasattr(cls, "__getattr__") or _calls_getattr(cls):
         cls.__bases__ = (*cls.__bases__, Asking)

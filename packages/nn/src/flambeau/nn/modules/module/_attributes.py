@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from ...parameter import Buffer, Parameter
 from ._everywhere import REGISTRATION, registered
-from ._members import KINDS, PLACES, Members, hold, members_of
+from ._members import KINDS, PLACES, Members, hold, members_of, start
 
 
 class Attributes:
@@ -25,8 +25,7 @@ class Attributes:
         if (args or kwargs) and not self.call_super_init:
             raise TypeError(_too_many(self, args, kwargs))
         self.__dict__.update(training=True, _hook_table=None, _non_persistent_buffers_set=set())
-        for place in PLACES:
-            hold(self, place, {})
+        start(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -146,15 +145,6 @@ class Attributes:
         else:
             _set_other(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        """Asked where there is no such attribute: of a member whose attribute somebody deleted."""
-        own = object.__getattribute__(self, "__dict__")
-        for place in PLACES:
-            if name in own.get(place, ()):
-                return own[place][name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
-                             name=name, obj=self)
-
     def __delattr__(self, name: str) -> None:
         own = self.__dict__
         for place in PLACES:
@@ -227,6 +217,8 @@ def _replace(module: Attributes, place: str, members: Mapping[str, Any]) -> None
 def _forget(module: Attributes, name: str, place: str) -> None:
     """Delete what has a name, other than in one of the places, before that takes it."""
     own = module.__dict__
+    if name not in own:
+        return
     for other in PLACES:
         if other != place and name in members_of(module, other):
             del members_of(module, other)[name]

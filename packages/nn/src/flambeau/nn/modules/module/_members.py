@@ -20,10 +20,6 @@ PLACES = tuple(KINDS)
 _ABSENT = object()
 
 
-def _nobody() -> None:
-    """The owner of members that are of no module."""
-
-
 class Members(dict[str, Any]):
     """A module's members of one kind by name; a change shows in the module's attributes.
 
@@ -33,17 +29,15 @@ class Members(dict[str, Any]):
     __slots__ = ("_owner",)
     _counts_as = dict       # in trees of tensors
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._owner: Callable[[], Any] = _nobody
+    _owner: Callable[[], Any]
 
-    def belong(self, module: Any) -> None:
-        """Be the members of a module, in whose ``__dict__`` they lie already."""
-        self._owner = weakref.ref(module)
+    def owner(self) -> Any:
+        """The module that these are the members of; None where it is gone, or there is none."""
+        return self._owner() if hasattr(self, "_owner") else None
 
     def is_of(self, module: Any) -> bool:
         """Whether these are the members of a module, rather than of one it was copied from."""
-        return self._owner() is module
+        return self.owner() is module
 
     def __setitem__(self, name: str, value: Any) -> None:
         before = dict.get(self, name, _ABSENT)
@@ -100,7 +94,7 @@ class Members(dict[str, Any]):
 
     def _show(self, name: str, before: Any) -> None:
         """Let the attribute of a name be the member, unless something else hides it."""
-        module = self._owner()
+        module = self.owner()
         if module is not None:
             own = module.__dict__
             shown = own.get(name, _ABSENT)
@@ -143,8 +137,16 @@ def hold(module: Any, place: str, given: Mapping[str, Any]) -> Members:
         given: The dict.
     """
     members = module.__dict__[place] = Members(given)
-    members.belong(module)
+    members._owner = weakref.ref(module)
     return members
+
+
+def start(module: Any) -> None:
+    """Give a module without members its dicts."""
+    owner, own = weakref.ref(module), module.__dict__
+    for place in PLACES:
+        members = own[place] = Members()
+        members._owner = owner
 
 
 def without_attributes(state: dict[str, Any]) -> dict[str, Any]:
