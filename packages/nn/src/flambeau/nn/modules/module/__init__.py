@@ -8,7 +8,7 @@ classes with a ``__getattr__``), ``_tree`` (walking), ``_state`` (state_dict), `
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import flambeau
 from flambeau.core import scopes_wanted
@@ -96,6 +96,11 @@ class Module(Conversion, State, Pickling):
             raise
 
     _call_impl = __call__       # what PyTorch's ``__call__`` calls, which programs call or replace
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Members have any type; they are plain attributes at run time."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every subclass that is called defines it.
