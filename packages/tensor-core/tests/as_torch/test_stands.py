@@ -341,6 +341,7 @@ def test_networks_are_quantized_without_data():
 
 
 def test_types_of_what_containers_hold():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
     assert lines("""
         from typing import Dict, List, Optional, Tuple, Union
         import torch
@@ -382,6 +383,7 @@ def test_modules_that_importing_pytorch_brings():
 
 
 def test_public_names_lie_in_private_modules_too():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines("""
         import torch
         from torch._library.infer_schema import infer_schema
@@ -411,6 +413,7 @@ def test_all_of_these_names_are_there():
 
 
 def test_operators_of_a_world_of_one_and_of_namespaces_that_are_not_there():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
     assert lines("""
         import torch
         x, there = torch.ones(2), torch.ops._c10d_functional
@@ -442,6 +445,7 @@ def test_names_that_a_module_imports_from_its_neighbours():
 
 
 def test_what_wrappers_of_checkpointing_ask_for():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     assert lines("""
         import warnings, torch
         from torch.utils.checkpoint import check_backward_validity, detach_variable
@@ -454,3 +458,52 @@ def test_what_wrappers_of_checkpointing_ask_for():
             check_backward_validity((3,))
         print(len(seen), torch._C._is_torch_function_mode_enabled(), torch._C._is_tracing())
     """) == ["True True 3", "True", "1 False False"]
+
+
+def test_tensors_are_made_of_storages():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch._utils import ExceptionWrapper, _rebuild_parameter, _rebuild_tensor_v2
+        x = torch.arange(6.0)
+        y = _rebuild_tensor_v2(x.storage(), 1, (2, 2), (2, 1), True, {})
+        print(y.tolist(), y.requires_grad, y.untyped_storage().data_ptr() == x.data_ptr())
+        print(type(_rebuild_parameter(x, False, {})).__name__)
+        for kind in (ValueError, KeyError):
+            try:
+                try:
+                    raise kind("lost")
+                except kind:
+                    kept = ExceptionWrapper(where="in worker 3")
+                kept.reraise()
+            except kind as error:
+                print("Caught", str(error).splitlines()[0], "lost" in str(error))
+    """) == ["[[1.0, 2.0], [3.0, 4.0]] True True", "Parameter",
+             "Caught Caught ValueError in worker 3. True",
+             "Caught Caught KeyError in worker 3. True"]
+
+
+def test_parts_of_attention():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import warnings, torch
+        from torch.nn import functional as F
+        torch.manual_seed(0)
+        x, y, w, b = torch.randn(2, 4), torch.randn(3, 4), torch.randn(12, 4), torch.randn(12)
+        same, other = F._in_projection_packed(x, x, x, w, b), F._in_projection_packed(x, y, y, w)
+        print([torch.equal(a, F.linear(x, w, b)[:, 4 * i:4 * i + 4]) for i, a in enumerate(same)])
+        print([tuple(a.shape) for a in other], torch.allclose(other[2], y @ w[8:].T))
+        mask = F._canonical_mask(torch.tensor([True, False]), "m", None, "", torch.float64)
+        print(mask, F._none_or_dtype(mask), F._canonical_mask(None, "m", None, "", None))
+        for call in (lambda: F._verify_batch_size([1, 3]), lambda: F._none_or_dtype(3)):
+            try:
+                call()
+            except (ValueError, RuntimeError) as error:
+                print(type(error).__name__)
+        with warnings.catch_warnings(record=True):
+            print(F._get_softmax_dim("softmax", 3, 3), F._get_softmax_dim("softmax", 2, 3))
+        from torch.distributions.kl import _KL_REGISTRY
+        print(len(_KL_REGISTRY) > 50)
+    """) == ["[True, True, True]", "[(2, 4), (3, 4), (3, 4)] True",
+             "tensor([-inf, 0.], dtype=torch.float64) torch.float64 None",
+             "ValueError", "RuntimeError", "0 1", "True"]

@@ -83,6 +83,11 @@ HOMES = {
     "distributions.transforms._clipped_sigmoid": "functionals",
     "_higher_order_ops.associative_scan": "functionals",
     "_higher_order_ops.associative_scan.associative_scan": "functionals",
+    **{f"_utils.{name}": "rebuilding" for name in (
+        "ExceptionWrapper", "_rebuild_parameter", "_rebuild_tensor", "_rebuild_tensor_v2")},
+    **{f"nn.functional.{name}": "projections" for name in (
+        "_canonical_mask", "_get_softmax_dim", "_in_projection", "_in_projection_packed",
+        "_none_or_dtype", "_verify_batch_size")},
     "testing.assert_allclose": "checks", "Future": "types",
     "optim.lbfgs._strong_wolfe": "optimizers", "optim.lbfgs._cubic_interpolate": "optimizers",
     **{f"utils._contextlib.{name}": "contexts" for name in (
