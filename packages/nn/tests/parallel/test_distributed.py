@@ -219,3 +219,56 @@ def test_batch_norm_over_all_processes(tmp_path, dtype):
     for k, expected in ((2, norm.weight.grad), (3, norm.running_mean), (4, norm.running_var)):
         np.testing.assert_allclose(first[k], expected.numpy(), rtol=1e-4, atol=1e-5)
         assert first[k] == second[k]
+
+
+def functional(rank: int) -> list[Any]:
+    """Gradients of a sum over processes of losses with weights of their own."""
+    from flambeau.distributed.nn import functional as fn
+
+    told = []
+    calls = {
+        "all_reduce": lambda x: fn.all_reduce(x),
+        "all_gather": lambda x: flambeau.stack(fn.all_gather(x)),
+        "reduce_scatter": lambda x: fn.reduce_scatter(x[0], list(x)),
+        "broadcast": lambda x: fn.broadcast(x, 1),
+        "reduce": lambda x: fn.reduce(x, 1),
+        "all_to_all": lambda x: fn.all_to_all_single(x, x),
+        "uneven": lambda x: fn.all_to_all_single(
+            x, flambeau.cat([x, x[:1]]), [1 + rank] * 2, [1, 2]),
+    }
+    for name, call in calls.items():
+        x = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=flambeau.float64) + 10 * rank
+        x.requires_grad_()
+        y = call(x)
+        weights = flambeau.arange(float(y.numel())).view(y.shape) + 100 * rank + 1
+        grad, = flambeau.autograd.grad((y * weights).sum(), x)
+        told.append([name, y.tolist(), grad.tolist()])
+    return told
+
+
+def test_gradients_go_back_through_collectives(tmp_path):
+    found = run(tmp_path, functional)
+    x = [np.array([[1.0, 2.0], [3.0, 4.0]]) + 10 * rank for rank in range(2)]
+    w = [np.arange(4.0).reshape(2, 2) + 100 * rank + 1 for rank in range(2)]
+    wide = [np.arange(8.0).reshape(2, 2, 2) + 100 * rank + 1 for rank in range(2)]
+    row = [np.arange(2.0) + 100 * rank + 1 for rank in range(2)]
+    some = [np.arange(4.0 + 4 * rank).reshape(-1, 2) + 100 * rank + 1 for rank in range(2)]
+    zero = np.zeros((2, 2))
+    back = [np.stack([some[0][rank], some[1][2 * rank]]) for rank in range(2)]
+    for rank in range(2):
+        back[rank][0] += some[1][2 * rank + 1]      # the row that is sent twice
+    wanted = {
+        "all_reduce": [(x[0] + x[1], w[0] + w[1])] * 2,
+        "all_gather": [(np.stack(x), (wide[0] + wide[1])[rank]) for rank in range(2)],
+        "reduce_scatter": [((x[0] + x[1])[rank], np.stack(row)) for rank in range(2)],
+        "broadcast": [(x[1], zero), (x[1], w[0] + w[1])],
+        "reduce": [(zero, w[1]), (x[0] + x[1], w[1])],
+        "all_to_all": [(np.stack([x[0][rank], x[1][rank]]), np.stack([w[0][rank], w[1][rank]]))
+                       for rank in range(2)],
+        "uneven": [(np.stack([x[0][0], x[1][0]]), back[0]),
+                   (np.stack([x[0][1], x[0][0], x[1][1], x[1][0]]), back[1])],
+    }
+    for rank in range(2):
+        for name, value, grad in found[rank]:
+            np.testing.assert_array_equal(value, wanted[name][rank][0], err_msg=name)
+            np.testing.assert_array_equal(grad, wanted[name][rank][1], err_msg=name)

@@ -295,7 +295,7 @@ class SyncBatchNorm(_BatchNorm):
         if not (self.training and by_batch and distributed.is_initialized()
                 and distributed.get_world_size(group) > 1):
             return super()._normalized(input, mean, var, by_batch, momentum)
-        from ._synchronized import batch_norm
+        from ..parallel.synchronized import batch_norm
 
         return batch_norm(input, mean, var, self.weight, self.bias, momentum, self.eps, group)
 

@@ -60,7 +60,8 @@ class ExceptionWrapper:
     """
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
-        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        given: Any = sys.exc_info() if exc_info is None else exc_info
+        kind, error, trace = given
         self.exc_type = kind
         self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
         self.where = where

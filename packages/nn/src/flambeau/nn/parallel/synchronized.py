@@ -1,7 +1,7 @@
 """Batch normalization over the batches of several processes.
 
-Sums over all processes are sums of theirs, as are the gradients of such sums: each process's part
-has an effect on the results of all.
+Each process's part has an effect on the results of all, so gradients of sums over processes are
+sums over processes as well.
 """
 
 from __future__ import annotations
@@ -9,27 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau import Tensor, distributed
-from flambeau.autograd import Function
-
-
-class _SumOverProcesses(Function):
-    """The sum of a tensor of each process, which every process gets."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
-        ctx.group = group
-        return _summed(x, group)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _summed(grad, ctx.group), None
-
-
-def _summed(x: Tensor, group: Any) -> Tensor:
-    total = x.clone()
-    distributed.all_reduce(total, group=group)
-    return total
+from flambeau import Tensor
+from flambeau.distributed.nn.functional import all_reduce
 
 
 def batch_norm(
@@ -64,7 +45,7 @@ def batch_norm(
     dims = [d for d in range(x.ndim) if d != 1]
     shape = [1, -1] + [1] * (x.ndim - 2)
     count = x.new_full((1,), x.numel() / x.shape[1])
-    totals = _SumOverProcesses.apply(flambeau.cat([x.sum(dims), count]), group)
+    totals = all_reduce(flambeau.cat([x.sum(dims), count]), group=group)
     count, mean = totals[-1].detach(), totals[:-1] / totals[-1].detach()
     if count <= 1:
         raise ValueError(
@@ -72,7 +53,7 @@ def batch_norm(
             f"shape {tuple(input.shape)} and none in other processes"
         )
     centred = x - mean.view(shape)
-    var = _SumOverProcesses.apply(centred.square().sum(dims), group) / count
+    var = all_reduce(centred.square().sum(dims), group=group) / count
     with flambeau.no_grad():
         if running_mean is not None:
             running_mean.lerp_(mean.to(running_mean.dtype), momentum)
