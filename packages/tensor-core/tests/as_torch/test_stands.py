@@ -507,3 +507,18 @@ def test_parts_of_attention():
     """) == ["[True, True, True]", "[(2, 4), (3, 4), (3, 4)] True",
              "tensor([-inf, 0.], dtype=torch.float64) torch.float64 None",
              "ValueError", "RuntimeError", "0 1", "True"]
+
+
+def test_kinds_of_runs_through_a_data_loader():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch.utils.data import DataLoader
+        from torch.utils.data.dataloader import (_BaseDataLoaderIter, _DatasetKind,
+            _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter)
+        kinds = (_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter)
+        for workers in (0, 1):
+            run = iter(DataLoader(["a", "b"], num_workers=workers))
+            print(*(isinstance(run, kind) for kind in kinds), next(run))
+        print(isinstance(iter([]), _BaseDataLoaderIter), _DatasetKind.Iterable)
+    """) == ["True True False ['a']", "True False True ['a']", "False 1"]

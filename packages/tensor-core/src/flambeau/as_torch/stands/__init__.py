@@ -88,6 +88,9 @@ HOMES = {
     **{f"nn.functional.{name}": "projections" for name in (
         "_canonical_mask", "_get_softmax_dim", "_in_projection", "_in_projection_packed",
         "_none_or_dtype", "_verify_batch_size")},
+    **{f"utils.data.dataloader.{name}": "loaders" for name in (
+        "_BaseDataLoaderIter", "_DatasetKind", "_MultiProcessingDataLoaderIter",
+        "_SingleProcessDataLoaderIter")},
     "testing.assert_allclose": "checks", "Future": "types",
     "optim.lbfgs._strong_wolfe": "optimizers", "optim.lbfgs._cubic_interpolate": "optimizers",
     **{f"utils._contextlib.{name}": "contexts" for name in (
