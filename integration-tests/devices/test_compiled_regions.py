@@ -77,8 +77,9 @@ def layouts(dtype):
 
 
 def bits(results):
-    return [(t.dtype, tuple(t.shape), t.stride(), t.cpu().view(fl.uint8).tolist() if t.ndim
-             else repr(t.item())) for t in results]
+    return [(t.dtype, tuple(t.shape), t.stride(),
+             t.cpu().contiguous().view(fl.uint8).tolist() if t.ndim else repr(t.item()))
+            for t in results]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
