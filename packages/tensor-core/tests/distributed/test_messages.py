@@ -1,8 +1,10 @@
 """Messages from one process to another, and what happens where another process fails."""
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
+import pytest
 from world_processes import run
 
 import flambeau
@@ -93,3 +95,33 @@ def test_who_waits_too_long_is_told(tmp_path):
     assert "in 0.3 s" in told[0] and "ranks [1] have not come" in told[1]
 
 
+
+
+def disagreeing(rank: int, case: str) -> str:
+    x = flambeau.ones(10)
+    calls = {
+        "size": lambda: dist.all_reduce(x if rank else flambeau.ones(20)),
+        "large size": lambda: dist.all_reduce(flambeau.ones(100_000 + rank)),
+        "dtype": lambda: dist.broadcast(x if rank else flambeau.ones(10, dtype=flambeau.int32)),
+        "operation": lambda: dist.all_reduce(x, op=list(dist.ReduceOp)[2 * rank]),
+        "function": lambda: dist.broadcast(x, 1) if rank else dist.all_reduce(x),
+        "order": lambda: (dist.all_reduce(x), rank and dist.all_reduce(x), dist.broadcast(x, 0)),
+    }
+    dist.barrier()
+    try:
+        calls[case]()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("case, said", [
+    ("size", "sends 40 bytes.*expects 80"), ("large size", "sends .* bytes.*expects"),
+    ("dtype", "broadcast flambeau.(int32|float32).*broadcast flambeau.(int32|float32)"),
+    ("operation", "all_reduce (SUM|PRODUCT).*all_reduce (SUM|PRODUCT)"),
+    ("function", "(broadcast|all_reduce).*(broadcast|all_reduce)"),
+    ("order", "call 4.*call 4"),
+])
+def test_processes_that_do_not_agree_are_told(tmp_path, case, said):
+    told = " ".join(run(2, tmp_path, disagreeing, case))
+    assert re.search(said, told) and "the same functions in the same order" in told

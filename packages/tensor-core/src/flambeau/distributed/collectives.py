@@ -21,6 +21,11 @@ from .work import Work
 Group = ProcessGroup | int | None
 
 
+def _kind(op: ReduceOp, tensor: Any) -> str:
+    """What processes have to agree in, besides the size."""
+    return f"{op.name} {tensor.dtype}"
+
+
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Group = None,
                async_op: bool = False) -> Work | None:
     """Combine the tensors of all processes, and leave the result in each.
@@ -60,7 +65,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Group = None,
                 plain.flat.div_(members.size())
         plain.write_back()
 
-    return members.run("all_reduce", call, async_op, [tensor])
+    return members.run("all_reduce", call, async_op, [tensor], _kind(op, tensor))
 
 
 def all_reduce_coalesced(tensors: Sequence[Any], op: Any = ReduceOp.SUM, group: Group = None,
@@ -104,7 +109,7 @@ def broadcast(tensor: Any, src: int | None = None, group: Group = None, async_op
         if root != members.rank():
             plain.write_back()
 
-    return members.run("broadcast", call, async_op, [tensor])
+    return members.run("broadcast", call, async_op, [tensor], tensor.dtype)
 
 
 def reduce(tensor: Any, dst: int | None = None, op: Any = ReduceOp.SUM, group: Group = None,
@@ -138,7 +143,7 @@ def reduce(tensor: Any, dst: int | None = None, op: Any = ReduceOp.SUM, group: G
         if root == members.rank():
             plain.write_back()
 
-    return members.run("reduce", call, async_op, [tensor])
+    return members.run("reduce", call, async_op, [tensor], _kind(op, tensor))
 
 
 def reduce_scatter(output: Any, input_list: Sequence[Any], op: Any = ReduceOp.SUM,
@@ -201,7 +206,7 @@ def _reduce_scattered(what: str, output: Any, parts: list[Any], op: Any, members
         target.flat.copy_(mine.div_(members.size()) if op is ReduceOp.AVG else mine)
         target.write_back()
 
-    return members.run(what, call, async_op, [output])
+    return members.run(what, call, async_op, [output], _kind(op, output))
 
 
 def barrier(group: Group = None, async_op: bool = False, device_ids: Any = None) -> Work | None:

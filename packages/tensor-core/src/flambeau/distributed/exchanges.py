@@ -42,7 +42,8 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Group = None,
         for target in targets:
             target.write_back()
 
-    return members.run("all_gather", call, async_op, [list(tensor_list)])
+    return members.run("all_gather", call, async_op, [list(tensor_list)],
+                       tensor.dtype)
 
 
 def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Group = None,
@@ -71,7 +72,8 @@ def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Group =
             rings.all_gather(members._links, members.size(), parts)
         target.write_back()
 
-    return members.run("all_gather_into_tensor", call, async_op, [output_tensor])
+    return members.run("all_gather_into_tensor", call, async_op, [output_tensor],
+                       input_tensor.dtype)
 
 
 all_gather_single = all_gather_into_tensor
@@ -116,7 +118,7 @@ def gather(tensor: Any, gather_list: Sequence[Any] | None = None, dst: int | Non
         for target in targets:
             target.write_back()
 
-    return members.run("gather", call, async_op, [list(gather_list or ())])
+    return members.run("gather", call, async_op, [list(gather_list or ())], tensor.dtype)
 
 
 def scatter(tensor: Any, scatter_list: Sequence[Any] | None = None, src: int | None = None,
@@ -155,7 +157,7 @@ def scatter(tensor: Any, scatter_list: Sequence[Any] | None = None, src: int | N
             target.flat.copy_(parts[0])
         target.write_back()
 
-    return members.run("scatter", call, async_op, [tensor])
+    return members.run("scatter", call, async_op, [tensor], tensor.dtype)
 
 
 def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[Any],
@@ -233,4 +235,4 @@ def _exchanged(what: str, sent: Sequence[Any], come: Sequence[Any], targets: Seq
         for target in targets:
             target.write_back()
 
-    return members.run(what, call, async_op, result)
+    return members.run(what, call, async_op, result, sent[0].dtype)

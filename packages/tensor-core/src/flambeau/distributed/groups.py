@@ -84,10 +84,20 @@ class ProcessGroup:
                              f"{found}")
         return found or 0
 
-    def run(self, what: str, call: Callable[[], Any], async_op: bool, result: Any) -> Work | None:
-        """Run a call behind the group's others; with ``async_op`` return at once."""
+    def run(self, what: str, call: Callable[[], Any], async_op: bool, result: Any,
+            kind: Any = "") -> Work | None:
+        """Run a call behind the group's others; with ``async_op`` return at once.
+
+        Args:
+            what: The function that the program called.
+            call: What it does.
+            async_op: Whether the program goes on.
+            result: The tensors that are written to.
+            kind: What all processes have to agree in, besides the size.
+        """
         def told() -> None:
             try:
+                self._links.begin(f"{what} {kind}")
                 call()
             except (OSError, TimeoutError) as error:
                 raise RuntimeError(

@@ -8,11 +8,15 @@ from __future__ import annotations
 import secrets
 import select
 import socket
+import struct
 import threading
 
 from .frames import receive_frame, receive_into, send_frame
 from .store import PrefixStore
 
+NAME_BYTES = 48                    # of a call, in the head of a message
+JOINED_BYTES = 1 << 16             # up to which a message goes out with its head
+_HEAD = struct.Struct(f"<q{NAME_BYTES}sq")     # the call's number, its name, bytes
 BUFFER_BYTES = 1 << 22             # of a socket: more leaves fewer waits in large exchanges
 
 
@@ -93,6 +97,8 @@ class Links:
         self._links: dict[int, socket.socket] = {}
         self._making: dict[int, threading.Lock] = {}
         self._name = store.prefix
+        self._call = 0
+        self.begin("")
 
     def publish(self) -> None:
         """Tell the others where this process is."""
@@ -132,26 +138,69 @@ class Links:
             link.close()
         self._links.clear()
 
+    def begin(self, what: str) -> None:
+        """Go on to the next call of the group, of which each message says the name."""
+        self._call += 1
+        self._what = what.encode()[:NAME_BYTES].ljust(NAME_BYTES, b"\0")
+
     def send(self, peer: int, content: memoryview) -> None:
-        """Send bytes to a process."""
-        self[peer].sendall(content)
+        """Send a message to a process."""
+        head = self._head(content)
+        if content.nbytes <= JOINED_BYTES:
+            self[peer].sendall(head + content)
+        else:
+            self[peer].sendall(head)
+            self[peer].sendall(content)
 
     def receive(self, peer: int, target: memoryview) -> None:
-        """Wait for bytes of a process."""
+        """Wait for a message of a process, of as many bytes as the target has.
+
+        Raises:
+            ConnectionError: The process sends something else, or is gone.
+        """
+        head = bytearray(_HEAD.size)
+        receive_into(self[peer], memoryview(head))
+        self._check(peer, head, target)
         receive_into(self[peer], target)
 
     def exchange(self, to: int, content: memoryview, source: int, target: memoryview) -> None:
-        """Send to one process and receive from one, at the same time."""
+        """Send a message to one process and receive one of another, at the same time.
+
+        Raises:
+            ConnectionError: The process sends something else, or one is gone.
+        """
         out, come = self[to], self[source]
-        while content or target:
-            ready, free = self._wait(out if content else None, come if target else None, source)
+        head = bytearray(_HEAD.size)
+        sent = [memoryview(self._head(content)), content]
+        wanted = [memoryview(head), target]
+        while sent or wanted:
+            ready, free = self._wait(out if sent else None, come if wanted else None, source)
             if free:
-                content = content[out.send(content):]
+                sent[0] = sent[0][out.send(sent[0]):]
             if ready:
-                size = come.recv_into(target)
+                size = come.recv_into(wanted[0])
                 if not size:
                     raise ConnectionError("the other side has closed the connection")
-                target = target[size:]
+                wanted[0] = wanted[0][size:]
+                if len(wanted) == 2 and not wanted[0]:
+                    self._check(source, head, target)
+            sent = [part for part in sent if part]
+            wanted = [part for part in wanted if part]
+
+    def _head(self, content: memoryview) -> bytes:
+        """What a message begins with: which call it is of, and its size."""
+        return _HEAD.pack(self._call, self._what, content.nbytes)
+
+    def _check(self, peer: int, head: bytearray, target: memoryview) -> None:
+        """Check that a message is of the call that this process makes, and of the same size."""
+        if head == self._head(target):
+            return
+        call, what, size = _HEAD.unpack(head)
+        raise ConnectionError(
+            f"rank {peer} of the group is in its call {call}, {_shown(what)}, and sends {size} "
+            f"bytes; this process is in its call {self._call}, {_shown(self._what)}, and expects "
+            f"{target.nbytes}: all have to call the same functions in the same order, with tensors "
+            "of the same size and dtype")
 
     def _wait(self, out: socket.socket | None, come: socket.socket | None,
               source: int) -> tuple[bool, bool]:
@@ -167,3 +216,7 @@ class Links:
             raise TimeoutError(f"nothing came from rank {source} in {self.seconds:g} s")
         ready = come is not None and bool(met.get(come.fileno(), 0) & ~select.POLLOUT)
         return ready, out is not None and bool(met.get(out.fileno(), 0) & ~select.POLLIN)
+
+
+def _shown(what: bytes) -> str:
+    return what.rstrip(b"\0").decode(errors="replace") or "the first"

@@ -32,8 +32,8 @@ class Mail:
         """Send a message; return when the network has it."""
         with self._sending[peer]:
             self._open(peer)
-            self._links.send(peer, memoryview(_HEAD.pack(tag, content.nbytes)))
-            self._links.send(peer, content)
+            self._links[peer].sendall(_HEAD.pack(tag, content.nbytes))
+            self._links[peer].sendall(content)
 
     def receive(self, peer: int | None, tag: int, seconds: float) -> tuple[int, bytearray]:
         """Wait for a message of a process, or of any; return its sender, too.
