@@ -21,10 +21,14 @@ BUFFER_BYTES = 1 << 22             # of a socket: more leaves fewer waits in lar
 
 
 class Listener:
-    """The port of this process, at which other processes' connections come in."""
+    """The port of this process, at which other processes' connections come in.
 
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("", 0))
+    Args:
+        host: The address that others reach; empty for all addresses of this machine.
+    """
+
+    def __init__(self, host: str) -> None:
+        self._socket = socket.create_server((host, 0))
         self.port = self._socket.getsockname()[1]
         self.word = secrets.token_hex(16)
         self._come: dict[str, socket.socket] = {}
@@ -66,17 +70,20 @@ class Listener:
             return self._come.pop(name)
 
 
-_listener: Listener | None = None
-_listener_lock = threading.Lock()
+_listeners: dict[str, Listener] = {}
+_listeners_lock = threading.Lock()
 
 
-def listener() -> Listener:
-    """The port of this process."""
-    global _listener
-    with _listener_lock:
-        if _listener is None:
-            _listener = Listener()
-        return _listener
+def listener(address: str) -> Listener:
+    """The port of this process for those that reach it at an address.
+
+    Processes of one machine meet at its loopback address, which no other machine reaches.
+    """
+    host = address if address.startswith("127.") else ""
+    with _listeners_lock:
+        if host not in _listeners:
+            _listeners[host] = Listener(host)
+        return _listeners[host]
 
 
 class Links:
@@ -102,8 +109,9 @@ class Links:
 
     def publish(self) -> None:
         """Tell the others where this process is."""
-        port = listener()
-        self.store.set(f"at/{self.me}", f"{self.store.local_address} {port.port} {port.word}")
+        address = self.store.local_address
+        port = listener(address)
+        self.store.set(f"at/{self.me}", f"{address} {port.port} {port.word}")
 
     def __getitem__(self, peer: int) -> socket.socket:
         """The connection to a process."""
@@ -130,7 +138,8 @@ class Links:
         return link
 
     def _awaited(self, peer: int) -> socket.socket:
-        return listener().take(f"{self._name}/{self.purpose}/{peer}", self.seconds)
+        port = listener(self.store.local_address)
+        return port.take(f"{self._name}/{self.purpose}/{peer}", self.seconds)
 
     def close(self) -> None:
         """End all connections."""
