@@ -5,7 +5,7 @@ from typing import Any
 
 from flambeau import rooms
 
-_run: Any = rooms.import_module("flambeau.utils.data._run")
+_run: Any = rooms.enter("utils.data")._run
 _BaseDataLoaderIter = _run.Run
 
 
