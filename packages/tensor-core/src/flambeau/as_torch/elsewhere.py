@@ -7,18 +7,15 @@ from __future__ import annotations
 import functools
 import os
 
+from flambeau.as_torch.naming import homes_in
+
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_aliases.txt")
 
 
 @functools.cache
 def _homes() -> dict[str, dict[str, str]]:
     """Module -> name in it -> the public module that has the same object."""
-    found: dict[str, dict[str, str]] = {}
-    with open(FILE, encoding="ascii") as file:
-        for line in file:
-            module, home, *inside = line.split()
-            found.setdefault(module, {}).update(dict.fromkeys(inside, home.strip(".")))
-    return found
+    return homes_in(FILE)
 
 
 def public_home(module: str, name: str) -> str | None:

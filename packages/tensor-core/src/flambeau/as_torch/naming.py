@@ -26,15 +26,20 @@ FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_homes.t
 _FUNCTIONS = ("function", "builtin_function_or_method", "cython_function_or_method")
 
 
+def homes_in(table: str) -> dict[str, dict[str, str]]:
+    """Module -> name in it -> another module, of a file whose lines are two modules and names."""
+    found: dict[str, dict[str, str]] = {}
+    with open(table, encoding="ascii") as file:
+        for line in file:
+            module, home, *inside = line.split()
+            found.setdefault(module, {}).update(dict.fromkeys(inside, home.strip(".")))
+    return found
+
+
 @functools.cache
 def _homes() -> dict[str, dict[str, str]]:
     """Module of ours -> name in it -> PyTorch's module."""
-    found: dict[str, dict[str, str]] = {}
-    with open(FILE, encoding="ascii") as file:
-        for line in file:
-            own, home, *inside = line.split()
-            found.setdefault(own, {}).update(dict.fromkeys(inside, home.strip(".")))
-    return found
+    return homes_in(FILE)
 
 
 @functools.cache
