@@ -105,13 +105,13 @@ class ProcessGroup:
                     "process has failed, or did not call the same function: see what it wrote"
                 ) from error
 
-        if self.size() == 1 or not async_op:
-            if self.size() == 1:
-                call()
-            else:
-                self._line.now(told)
+        if self.size() == 1:
+            call()
             return done(result) if async_op else None
-        return self._line.later(told, result)
+        if async_op:
+            return self._line.later(told, result)
+        self._line.now(told)
+        return None
 
     def close(self) -> None:
         """End the connections."""
