@@ -59,10 +59,9 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Group = None,
     combine = combiner(op, tensor.dtype)
 
     def call() -> None:
-        if members.size() > 1:
-            rings.all_reduce(members._links, members.size(), plain.flat, combine)
-            if op is ReduceOp.AVG:
-                plain.flat.div_(members.size())
+        rings.all_reduce(members.links, plain.flat, combine)
+        if op is ReduceOp.AVG:
+            plain.flat.div_(members.size())
         plain.write_back()
 
     return members.run("all_reduce", call, async_op, [tensor], _kind(op, tensor))
@@ -104,8 +103,7 @@ def broadcast(tensor: Any, src: int | None = None, group: Group = None, async_op
     plain = Plain(tensor)
 
     def call() -> None:
-        if members.size() > 1:
-            rings.broadcast(members._links, members.size(), plain.flat, root)
+        rings.broadcast(members.links, plain.flat, root)
         if root != members.rank():
             plain.write_back()
 
@@ -136,10 +134,9 @@ def reduce(tensor: Any, dst: int | None = None, op: Any = ReduceOp.SUM, group: G
     combine = combiner(op, tensor.dtype)
 
     def call() -> None:
-        if members.size() > 1:
-            rings.reduce(members._links, members.size(), plain.flat, combine, root)
-            if op is ReduceOp.AVG:
-                plain.flat.div_(members.size())
+        rings.reduce(members.links, plain.flat, combine, root)
+        if op is ReduceOp.AVG:
+            plain.flat.div_(members.size())
         if root == members.rank():
             plain.write_back()
 
@@ -200,8 +197,7 @@ def _reduce_scattered(what: str, output: Any, parts: list[Any], op: Any, members
     target = Plain(output)
 
     def call() -> None:
-        if members.size() > 1:
-            rings.reduce_scatter(members._links, members.size(), parts, combine)
+        rings.reduce_scatter(members.links, parts, combine)
         mine = parts[members.rank()]
         target.flat.copy_(mine.div_(members.size()) if op is ReduceOp.AVG else mine)
         target.write_back()

@@ -37,8 +37,7 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Group = None,
     def call() -> None:
         parts = [target.flat for target in targets]
         parts[members.rank()].copy_(flat(tensor))
-        if members.size() > 1:
-            rings.all_gather(members._links, members.size(), parts)
+        rings.all_gather(members.links, parts)
         for target in targets:
             target.write_back()
 
@@ -68,8 +67,7 @@ def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Group =
 
     def call() -> None:
         parts[members.rank()].copy_(flat(input_tensor))
-        if members.size() > 1:
-            rings.all_gather(members._links, members.size(), parts)
+        rings.all_gather(members.links, parts)
         target.write_back()
 
     return members.run("all_gather_into_tensor", call, async_op, [output_tensor],
@@ -111,10 +109,7 @@ def gather(tensor: Any, gather_list: Sequence[Any] | None = None, dst: int | Non
 
     def call() -> None:
         parts = [target.flat for target in targets]
-        if members.size() > 1:
-            rings.gather(members._links, members.size(), flat(tensor), parts, root)
-        else:
-            parts[0].copy_(flat(tensor))
+        rings.gather(members.links, flat(tensor), parts, root)
         for target in targets:
             target.write_back()
 
@@ -151,10 +146,7 @@ def scatter(tensor: Any, scatter_list: Sequence[Any] | None = None, src: int | N
 
     def call() -> None:
         parts = [flat(each) for each in scatter_list or ()]
-        if members.size() > 1:
-            rings.scatter(members._links, members.size(), target.flat, parts, root)
-        else:
-            target.flat.copy_(parts[0])
+        rings.scatter(members.links, target.flat, parts, root)
         target.write_back()
 
     return members.run("scatter", call, async_op, [tensor], tensor.dtype)
@@ -228,10 +220,7 @@ def _rows(what: str, x: Any, sizes: Sequence[int] | None, count: int) -> list[An
 def _exchanged(what: str, sent: Sequence[Any], come: Sequence[Any], targets: Sequence[Plain],
                members: ProcessGroup, async_op: bool, result: Any) -> Work | None:
     def call() -> None:
-        if members.size() > 1:
-            rings.all_to_all(members._links, members.size(), sent, come)
-        else:
-            come[0].copy_(sent[0])
+        rings.all_to_all(members.links, sent, come)
         for target in targets:
             target.write_back()
 

@@ -1,8 +1,10 @@
-"""Messages on a socket: their size, then their bytes."""
+"""Connections that come in, and messages on them: their size, then their bytes."""
 from __future__ import annotations
 
 import socket
 import struct
+import threading
+from collections.abc import Callable
 
 _SIZE = struct.Struct("<Q")
 MOST_BYTES = 1 << 31               # of a message: what is longer is not one of ours
@@ -40,3 +42,19 @@ def receive_into(link: socket.socket, target: memoryview) -> None:
         if not size:
             raise ConnectionError("the other side has closed the connection")
         target = target[size:]
+
+
+def serve(server: socket.socket, handle: Callable[[socket.socket], None], name: str) -> None:
+    """Handle each connection that comes in, until the socket is closed, all in threads.
+
+    Each has a thread of its own, so that one that says nothing stops no other.
+    """
+    def accept() -> None:
+        while True:
+            try:
+                link, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=handle, args=(link,), daemon=True, name=name).start()
+
+    threading.Thread(target=accept, daemon=True, name=name).start()

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from .links import Links
+from .mail import Mail
 from .store import HashStore, PrefixStore, Store
 from .work import Line, Work
 
@@ -32,20 +34,11 @@ class ProcessGroup:
         self.store = PrefixStore(name, store if store is not None else HashStore())
         self._rank = rank
         self._line = Line()
-        self._links: Any = None
-        self._mail: Any = None
-        if self.size() > 1:
-            self._connect()
-
-    def _connect(self) -> None:
-        from .links import Links
-        from .mail import Mail
-
-        seconds = self.timeout.total_seconds()
-        self.store.set_timeout(self.timeout)
-        self._links = Links(self.store, self._rank, "collectives", seconds)
-        self._links.publish()
-        self._mail = Mail(Links(self.store, self._rank, "mail", seconds), self.size())
+        self.store.set_timeout(timeout)
+        seconds = timeout.total_seconds()
+        self.links = Links(self.store, rank, self.size(), "collectives", seconds)
+        self.links.publish()
+        self.mail = Mail(Links(self.store, rank, self.size(), "mail", seconds))
 
     def rank(self) -> int:
         """The number of this process in the group."""
@@ -97,7 +90,7 @@ class ProcessGroup:
         """
         def told() -> None:
             try:
-                self._links.begin(f"{what} {kind}")
+                self.links.begin(f"{what} {kind}")
                 call()
             except (OSError, TimeoutError) as error:
                 raise RuntimeError(
@@ -105,9 +98,6 @@ class ProcessGroup:
                     "process has failed, or did not call the same function: see what it wrote"
                 ) from error
 
-        if self.size() == 1:
-            call()
-            return done(result) if async_op else None
         if async_op:
             return self._line.later(told, result)
         self._line.now(told)
@@ -116,9 +106,8 @@ class ProcessGroup:
     def close(self) -> None:
         """End the connections."""
         self._line.close()
-        if self._links is not None:
-            self._links.close()
-            self._mail.close()
+        self.links.close()
+        self.mail.close()
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_name!r}, rank {self._rank} of {self.size()}>"

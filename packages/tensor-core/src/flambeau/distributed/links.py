@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 
-from .frames import receive_frame, receive_into, send_frame
+from .frames import receive_frame, receive_into, send_frame, serve
 from .store import PrefixStore
 
 NAME_BYTES = 48                    # of a call, in the head of a message
@@ -33,16 +33,7 @@ class Listener:
         self.word = secrets.token_hex(16)
         self._come: dict[str, socket.socket] = {}
         self._changed = threading.Condition()
-        threading.Thread(target=self._accept, daemon=True, name="links").start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                link, _ = self._socket.accept()
-            except OSError:
-                return
-            # Each is asked for its name apart, so that one that says nothing stops no other.
-            threading.Thread(target=self._greet, args=(link,), daemon=True, name="links").start()
+        serve(self._socket, self._greet, "links")
 
     def _greet(self, link: socket.socket) -> None:
         try:
@@ -92,13 +83,16 @@ class Links:
     Args:
         store: The group's store.
         me: The rank of this process in the group.
+        size: How many processes the group has.
         purpose: What the connections are for; those of another purpose are others.
         seconds: How long a process waits for another.
     """
 
-    def __init__(self, store: PrefixStore, me: int, purpose: str, seconds: float) -> None:
+    def __init__(self, store: PrefixStore, me: int, size: int, purpose: str,
+                 seconds: float) -> None:
         self.store = store
         self.me = me
+        self.size = size
         self.purpose = purpose
         self.seconds = seconds
         self._links: dict[int, socket.socket] = {}
@@ -108,7 +102,9 @@ class Links:
         self.begin("")
 
     def publish(self) -> None:
-        """Tell the others where this process is."""
+        """Tell the others where this process is, if there are any."""
+        if self.size == 1:
+            return
         address = self.store.local_address
         port = listener(address)
         self.store.set(f"at/{self.me}", f"{address} {port.port} {port.word}")

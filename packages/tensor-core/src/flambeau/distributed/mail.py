@@ -19,13 +19,12 @@ _HEAD = struct.Struct("<qq")       # tag, bytes
 class Mail:
     """The messages between this process and the others of a group."""
 
-    def __init__(self, links: Links, size: int) -> None:
+    def __init__(self, links: Links) -> None:
         self._links = links
-        self._size = size
         self._come: dict[tuple[int, int], deque[bytearray]] = {}
         self._failed: dict[int, BaseException] = {}
         self._changed = threading.Condition()
-        self._sending = [threading.Lock() for _ in range(size)]
+        self._sending = [threading.Lock() for _ in range(links.size)]
         self._reading: set[int] = set()
 
     def send(self, peer: int, tag: int, content: memoryview) -> None:
@@ -42,7 +41,7 @@ class Mail:
             TimeoutError: None came.
             ConnectionError: The process is gone.
         """
-        peers = [peer] if peer is not None else [r for r in range(self._size)
+        peers = [peer] if peer is not None else [r for r in range(self._links.size)
                                                  if r != self._links.me]
         for each in peers:
             self._open(each)

@@ -81,7 +81,7 @@ def _started(tensor: Any, dst: int | None, group: Group, tag: int,
 
     def call() -> None:
         try:
-            members._mail.send(peer, tag, content)
+            members.mail.send(peer, tag, content)
         except OSError as error:
             raise RuntimeError(f"send(): rank {members.ranks[peer]}: {error}") from error
 
@@ -122,9 +122,11 @@ def recv(tensor: Any, src: int | None = None, group: Group = None, tag: int = 0,
         RuntimeError: It is gone, sent nothing in time, or another number of elements.
     """
     members = resolve(group)
+    if members.size() == 1:
+        raise ValueError("recv(): the group has no other process that could send")
     peer = None if src is None and group_src is None else _peer("recv", members, src, group_src)
     try:
-        sender, content = members._mail.receive(peer, tag, members.timeout.total_seconds())
+        sender, content = members.mail.receive(peer, tag, members.timeout.total_seconds())
     except (OSError, TimeoutError) as error:
         raise RuntimeError(f"recv(): {error}") from error
     if len(content) != tensor.numel() * tensor.element_size():

@@ -7,7 +7,7 @@ afterwards: each sum is made once.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import flambeau
@@ -25,55 +25,55 @@ def bytes_of(flat: Any) -> memoryview:
     return memoryview(flat.view(flambeau.uint8).numpy()).cast("B")
 
 
-def all_reduce(links: Links, size: int, flat: Any, combine: Combine) -> None:
+def all_reduce(links: Links, flat: Any, combine: Combine) -> None:
     """Leave the combination of all processes' tensors in each."""
-    if flat.numel() * flat.element_size() <= TREE_BYTES or flat.numel() < size:
-        reduce(links, size, flat, combine, 0)
-        broadcast(links, size, flat, 0)
+    if flat.numel() * flat.element_size() <= TREE_BYTES or flat.numel() < links.size:
+        reduce(links, flat, combine, 0)
+        broadcast(links, flat, 0)
         return
-    parts = _parts(flat, size)
-    _combine_parts(links, size, parts, combine, links.me)
-    _pass_parts(links, size, parts, links.me + 1)
+    parts = _parts(flat, links.size)
+    _combine_parts(links, parts, combine, links.me)
+    _pass_parts(links, parts, links.me + 1)
 
 
-def reduce(links: Links, size: int, flat: Any, combine: Combine, root: int) -> None:
+def reduce(links: Links, flat: Any, combine: Combine, root: int) -> None:
     """Leave the combination of all processes' tensors in that of the root."""
-    me = (links.me - root) % size
+    me = (links.me - root) % links.size
     come = flambeau.empty_like(flat)
     step = 1
-    while step < size:
+    while step < links.size:
         if me & step:
-            links.send((me - step + root) % size, bytes_of(flat))
+            links.send((me - step + root) % links.size, bytes_of(flat))
             return
-        if me + step < size:
-            links.receive((me + step + root) % size, bytes_of(come))
+        if me + step < links.size:
+            links.receive((me + step + root) % links.size, bytes_of(come))
             combine(flat, come)
         step *= 2
 
 
-def broadcast(links: Links, size: int, flat: Any, root: int) -> None:
+def broadcast(links: Links, flat: Any, root: int) -> None:
     """Copy the tensor of the root to all others."""
-    me = (links.me - root) % size
+    me = (links.me - root) % links.size
     content = bytes_of(flat)
     step = 1
-    while step < size and not me & step:
+    while step < links.size and not me & step:
         step *= 2
     if me:
-        links.receive((me - step + root) % size, content)
+        links.receive((me - step + root) % links.size, content)
     while step > 1:
         step //= 2
-        if me + step < size:
-            links.send((me + step + root) % size, content)
+        if me + step < links.size:
+            links.send((me + step + root) % links.size, content)
 
 
-def reduce_scatter(links: Links, size: int, parts: Sequence[Any], combine: Combine) -> None:
+def reduce_scatter(links: Links, parts: Sequence[Any], combine: Combine) -> None:
     """Leave the combination of all processes' parts r in part r of process r; others change."""
-    _combine_parts(links, size, parts, combine, links.me - 1)
+    _combine_parts(links, parts, combine, links.me - 1)
 
 
-def all_gather(links: Links, size: int, parts: Sequence[Any]) -> None:
+def all_gather(links: Links, parts: Sequence[Any]) -> None:
     """Copy part r of process r to all others."""
-    _pass_parts(links, size, parts, links.me)
+    _pass_parts(links, parts, links.me)
 
 
 def _parts(flat: Any, size: int) -> list[Any]:
@@ -83,54 +83,62 @@ def _parts(flat: Any, size: int) -> list[Any]:
             for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def _combine_parts(links: Links, size: int, parts: Sequence[Any], combine: Combine,
-                   first: int) -> None:
+def _combine_parts(links: Links, parts: Sequence[Any], combine: Combine, first: int) -> None:
     """Once around the ring: this process sends part `first`, and has part `first` + 1 in the end,
     combined from all."""
     largest = max(parts, key=lambda part: part.numel())
     come = flambeau.empty_like(largest)
-    for step in range(size - 1):
-        sent, target = parts[(first - step) % size], parts[(first - step - 1) % size]
+    for sent, target in _turns(links, parts, first):
         room = come[:target.numel()]
-        links.exchange((links.me + 1) % size, bytes_of(sent), (links.me - 1) % size, bytes_of(room))
+        _turn(links, sent, room)
         combine(target, room)
 
 
-def _pass_parts(links: Links, size: int, parts: Sequence[Any], first: int) -> None:
+def _pass_parts(links: Links, parts: Sequence[Any], first: int) -> None:
     """Once around the ring: this process has part `first`, and all in the end."""
-    for step in range(size - 1):
-        sent, target = parts[(first - step) % size], parts[(first - step - 1) % size]
-        links.exchange((links.me + 1) % size, bytes_of(sent), (links.me - 1) % size,
-                       bytes_of(target))
+    for sent, target in _turns(links, parts, first):
+        _turn(links, sent, target)
 
 
-def gather(links: Links, size: int, mine: Any, parts: Sequence[Any] | None, root: int) -> None:
+def _turns(links: Links, parts: Sequence[Any], first: int) -> Iterator[tuple[Any, Any]]:
+    """Which part goes out and which comes in, at each step around the ring."""
+    for step in range(first, first - links.size + 1, -1):
+        yield parts[step % links.size], parts[(step - 1) % links.size]
+
+
+def _turn(links: Links, sent: Any, come: Any) -> None:
+    """Send to the next process of the ring, and receive of the one before."""
+    links.exchange((links.me + 1) % links.size, bytes_of(sent), (links.me - 1) % links.size,
+                   bytes_of(come))
+
+
+def gather(links: Links, mine: Any, parts: Sequence[Any] | None, root: int) -> None:
     """Copy the tensor of each process to the root's parts."""
     if links.me != root:
         links.send(root, bytes_of(mine))
         return
     assert parts is not None
-    for rank in range(size):
+    for rank in range(links.size):
         if rank != root:
             links.receive(rank, bytes_of(parts[rank]))
     parts[root].copy_(mine)
 
 
-def scatter(links: Links, size: int, mine: Any, parts: Sequence[Any] | None, root: int) -> None:
+def scatter(links: Links, mine: Any, parts: Sequence[Any] | None, root: int) -> None:
     """Copy the root's part r to process r."""
     if links.me != root:
         links.receive(root, bytes_of(mine))
         return
     assert parts is not None
-    for rank in range(size):
+    for rank in range(links.size):
         if rank != root:
             links.send(rank, bytes_of(parts[rank]))
     mine.copy_(parts[root])
 
 
-def all_to_all(links: Links, size: int, sent: Sequence[Any], come: Sequence[Any]) -> None:
+def all_to_all(links: Links, sent: Sequence[Any], come: Sequence[Any]) -> None:
     """Copy part r of process s to part s of process r."""
     come[links.me].copy_(sent[links.me])
-    for step in range(1, size):
-        to, source = (links.me + step) % size, (links.me - step) % size
+    for step in range(1, links.size):
+        to, source = (links.me + step) % links.size, (links.me - step) % links.size
         links.exchange(to, bytes_of(sent[to]), source, bytes_of(come[source]))

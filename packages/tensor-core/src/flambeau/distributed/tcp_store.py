@@ -4,12 +4,11 @@ from __future__ import annotations
 import errno
 import json
 import socket
-import threading
 import time
 from datetime import timedelta
 from typing import Any
 
-from .frames import receive_frame, send_frame
+from .frames import receive_frame, send_frame, serve
 from .operations import OPERATIONS
 from .store import DEFAULT_TIMEOUT, DistStoreError, HashStore, Store
 
@@ -133,25 +132,17 @@ class _Server:
         self._store = HashStore()
         self._socket = _listening(host, port)
         self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True, name="store").start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                link, _ = self._socket.accept()
-            except OSError:
-                return
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._serve, args=(link,), daemon=True, name="store").start()
+        serve(self._socket, self._answer, "store")
 
     def close(self) -> None:
         """Serve nobody else."""
         self._socket.shutdown(socket.SHUT_RDWR)        # which wakes the thread that accepts
         self._socket.close()
 
-    def _serve(self, link: socket.socket) -> None:
+    def _answer(self, link: socket.socket) -> None:
         with link:
             try:
+                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 while True:
                     operation, key, *args = _unpacked(receive_frame(link))
                     if operation == "get":
