@@ -2,7 +2,7 @@
 # layouts, thread counts and ISA levels that have FMA.
 set(FLOAT_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 set(WARNING_FLAGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
-# Kernels and what only calls them neither throw nor are thrown through: no tables to unwind by.
+# What computes neither throws nor is thrown through: no tables to unwind by.
 set(NO_UNWINDING -fno-exceptions -fno-asynchronous-unwind-tables)
 set(KERNEL_FLAGS -O3 ${FLOAT_FLAGS} ${NO_UNWINDING})
 # As if libstdc++'s special functions (std::beta and so on) had been read: <cmath> makes 150
@@ -19,7 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -fpeephole2 -fcrossjumping
     -Wno-stringop-overread -Wno-maybe-uninitialized)
 endif()
-set(BASE_FLAGS -O2 ${FLOAT_FLAGS})
+# A function a section: the runtime's library leaves out what only Python's bindings call.
+set(BASE_FLAGS -O2 ${FLOAT_FLAGS} -ffunction-sections)
 set(CYTHON_FLAGS ${FLOAT_FLAGS})
 # What Cython writes is calls, and a jump after each for errors: these passes find little there.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from flambeau.core.codegen.plan import exports, named_in_cpp, numbered_opdefs, pointwise_plans
 from flambeau.core.opdefs.literal import literal_opdef
@@ -49,7 +48,7 @@ def files() -> dict[str, str]:
     parts = [HEAD, *_declarations(opdefs)]
     parts += _definitions(opdefs)
     parts.append("fl_op fl_builtin_ops[] = {\n")
-    parts += [f"    {_entry(i, opdef)},\n" for i, opdef in enumerate(opdefs)]
+    parts += [f"    {_entry(i, opdef, json.dumps(opdef.doc))},\n" for i, opdef in enumerate(opdefs)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
     parts.append(_exports())
     return {"ops_table.cpp": "".join(parts), "run_table.cpp": _run_table(opdefs),
@@ -60,12 +59,12 @@ def files() -> dict[str, str]:
 
 def _run_table(opdefs: list[OpDef]) -> str:
     """The table of the runtime without Python: without composites, docs and Python names."""
-    kept = [replace(opdef, doc="") for opdef in opdefs if opdef.category != "composite"]
+    kept = [opdef for opdef in opdefs if opdef.category != "composite"]
     parts = [HEAD.split("#include", 1)[0], '#include "dispatch/pointwise.h"\n',
              '#include "dispatch/objects.h"\n', HEAD[HEAD.index("static fl_value none"):]]
     parts += [*_declarations(kept), *_definitions(kept)]
     parts.append("fl_op fl_builtin_ops[] = {\n")
-    parts += [f"    {_entry(i, replace(opdef, doc=''))},\n" if opdef.category != "composite" else
+    parts += [f"    {_entry(i, opdef, doc='nullptr')},\n" if opdef.category != "composite" else
               f'    {{sizeof(fl_op), FL_COMPOSITE, 0, 0, 0, "{opdef.name}", "{opdef.overload}"}},\n'
               for i, opdef in enumerate(opdefs)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
@@ -208,7 +207,7 @@ def _pointwise(opdef: OpDef) -> str:
             f"{literals}}};\n")
 
 
-def _entry(index: int, opdef: OpDef) -> str:
+def _entry(index: int, opdef: OpDef, doc: str) -> str:
     call = {"pointwise": "fl_call_pointwise", "composite": "fl_call_composite"}.get(
         opdef.category, "fl_call_generic")
     if opdef.call:
@@ -224,7 +223,7 @@ def _entry(index: int, opdef: OpDef) -> str:
         *((flag, flag in _AUTOCAST[opdef.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
     rule = DTYPE_RULES.index(opdef.rule)
     return (f'{{sizeof(fl_op), {_CATEGORY[opdef.category]}, {rule}, {len(opdef.params)}, '
-            f'{len(opdef.outputs)}, "{opdef.name}", "{opdef.overload}", {json.dumps(opdef.doc)}, '
+            f'{len(opdef.outputs)}, "{opdef.name}", "{opdef.overload}", {doc}, '
             f"p_{opdef.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
             f"{{0, 0, {_counts(opdef)}, 0}}}}")
 
