@@ -27,6 +27,23 @@ def test_gradients_are_the_same_to_the_bit():
     assert all(flambeau.equal(a, b) for a, b in zip(plain, packed, strict=True))
 
 
+def test_hooks_are_given_inputs_themselves_and_outputs_without_history():
+    x, w = reals(3, 3), reals(3, 3, seed=1)
+    given = []
+    with graph.saved_tensors_hooks(lambda t: given.append(t) or t, lambda t: t):
+        h = x * w
+        y = h.exp() * h
+    assert given[0] is w or given[0] is x
+    assert given[1] is x or given[1] is w
+    assert any(t is h for t in given)
+    results = [t for t in given if not t.requires_grad]
+    assert [t.data_ptr() for t in results] == [t.data_ptr() for t in given[2:3]]
+    grads = grad(y.sum(), (x, w))
+    again = x * w
+    expected = grad((again.exp() * again).sum(), (x, w))
+    assert all(flambeau.equal(a, b) for a, b in zip(grads, expected, strict=True))
+
+
 def test_second_order_through_packed_tensors():
     x, w = reals(3, 3), reals(3, 3, seed=1)
 

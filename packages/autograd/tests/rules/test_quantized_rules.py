@@ -37,3 +37,24 @@ def test_batches_are_the_samples_one_by_one():
             one = call(*(a if d is None else a.select(d, i)
                          for a, d in zip(args, dims, strict=True)))
             assert flambeau.equal(many[i], one)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_rounded_values_pass_gradients_on_in_their_range(axis):
+    x = flambeau.linspace(-2, 2, 24).reshape(4, 6).requires_grad_()
+    if axis is None:
+        result = flambeau.fake_quantize_per_tensor_affine(x, 0.25, 3, 0, 7)
+        whole = flambeau.round(x.detach() / 0.25) + 3
+    else:
+        count = x.shape[axis]
+        scale = flambeau.linspace(0.125, 1, count)
+        zero = flambeau.arange(count, dtype=flambeau.int32)
+        result = flambeau.fake_quantize_per_channel_affine(x, scale, zero, axis, 0, 7)
+        each = (-1, 1) if axis == 0 else (1, -1)
+        whole = flambeau.round(x.detach() / scale.reshape(each)) + zero.reshape(each)
+    upstream = flambeau.randn(4, 6)
+    result.backward(upstream)
+    inside = (whole >= 0) & (whole <= 7)
+    assert inside.any()
+    assert not inside.all()
+    assert flambeau.equal(x.grad, flambeau.where(inside, upstream, 0))

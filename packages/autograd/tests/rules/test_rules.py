@@ -18,7 +18,7 @@ ELSEWHERE = {"to_device",
              "recurrent_grad",       # refuses: recurrent's rule is made of operators where need be
              # of test_gamma_rules.py
              "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad",
-             "quantized_linear",     # of test_quantized_rules.py
+             "quantized_linear", "fake_quantize_by",   # of test_quantized_rules.py
              "weight_only_linear",   # of test_weight_only_rules.py
              # of test_refused_derivatives.py
              "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",

@@ -162,7 +162,7 @@ _enable_torch_function = _core.EnableTorchFunction
 
 
 def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that a class was shown, without showing it to classes again.
+    """Run a call that a class or mode was shown; only the calls inside it are shown again.
 
     Args:
         func: What was called.
@@ -170,7 +170,7 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         args: Its arguments.
         kwargs: Its keywords.
     """
-    return _core.no_override(func, types, args, kwargs)
+    return _core.unshown(func, args, kwargs)
 
 
 # ---- what there is ------------------------------------------------------------------------------

@@ -26,6 +26,13 @@ def test_calls(call, dtype):
         same(call.run(flambeau, dtype, layout), expected, call.factor)
 
 
+def _fake_quantized(x, scale, zero):
+    """Without rounding to half precision between the steps."""
+    kind = x.dtype
+    x, scale, zero = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in (x, scale, zero))
+    return ((x * (1 / scale)).round() + zero).clamp(0, 255).sub(zero).mul(scale).to(kind)
+
+
 #: What PyTorch calls the definitions that are no functions of its own.
 _NAMES = {
     "trunc_divide": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
@@ -46,6 +53,7 @@ _NAMES = {
     "softshrink_by": torch.nn.functional.softshrink,
     "softsign_of": torch.nn.functional.softsign, "elu_scaled": torch.nn.functional.elu,
     "threshold_at": lambda x: torch.threshold(x, 0, 0),
+    "fake_quantize_by": lambda *given: _fake_quantized(*given),
     "hardtanh_between": torch.nn.functional.hardtanh,
     "prelu_rows": lambda x, w: torch.where(x > 0, x, w * x),
 }

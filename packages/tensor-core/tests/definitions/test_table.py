@@ -75,7 +75,7 @@ NO_ROW_METHODS = {
     "other memory and loops in Python": {
         "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "older names and the memory itself": {
-        "as_subclass", "new", "pin_memory", "record_stream", "storage", "storage_type",
+        "as_subclass", "new", "pin_memory", "dim_order", "record_stream", "storage", "storage_type",
         "to_dense", "untyped_storage"},
     "alias": {"detach", "data", "detach_"},
     "cast and to_device": {

@@ -66,6 +66,17 @@ NUMERIC = {
                    _c(lambda lib, x, a: lib.nan_to_num(a.to(x.dtype)), (1,), extra=(_ODD,),
                       d=(*FLOATS, "complex64")),
                    _c(lambda lib, x, a: lib.nan_to_num(a, 1.0, 2.0, -3.0), (1,), extra=(_ODD,))],
+    "fake_quantize_per_tensor_affine": [
+        _c(lambda lib, x: lib.fake_quantize_per_tensor_affine(x, 0.013, 3, -128, 127), (30,),
+           d=("float32",)),
+        _c(lambda lib, x, s, z: lib.fake_quantize_per_tensor_affine(
+            x, s[0], z[0].to(lib.int32), 0, 15), (3, 4), extra=([0.21], [2]),
+           d=("float32",))],
+    "fake_quantize_per_channel_affine": [
+        _c(lambda lib, x, s, z, axis=axis: lib.fake_quantize_per_channel_affine(
+            x, s, z.to(lib.int32), axis, 0, 15), (3, 2, 3), extra=([0.1, 0.2, 0.4], [0, 5, 9]),
+           d=("float32",))
+        for axis in (0, 2)],
     "round.decimals": [_method("round", decimals=2, d=FLOATS),
                        _c(lambda lib, x: lib.round(x * 1000, decimals=-2)),
                        _c(lambda lib, x: lib.special.round(x, decimals=0))],

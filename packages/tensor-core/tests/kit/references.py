@@ -48,6 +48,7 @@ FLOAT = {
     "silu": lambda x: x * _sigmoid(x), "softplus": _softplus,
     "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "fake_quantize_by": lambda x, s, z: (np.clip(np.rint(x * (1 / s)) + z, 0, 255) - z) * s,
     "hardtanh_between": lambda x: np.clip(x, -1, 1),
     "logsigmoid": lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     "gelu_exact": lambda x: x * 0.5 * _erfc(-x / math.sqrt(2)),

@@ -106,3 +106,52 @@ def test_every_shown_method_and_function_reaches_a_class():
         if answer != "answered":
             silent.append((overrides.resolve_name(function), answer))
     assert silent == []
+
+
+class Indented(TorchFunctionMode):
+    """Enters itself again while it answers, so that it sees the calls inside as well."""
+
+    def __init__(self):
+        self.seen = []
+        self.depth = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append((self.depth, func.__name__))
+        self.depth += 1
+        with self:
+            result = overrides.redispatch_function(func, types, args, kwargs)
+        self.depth -= 1
+        return result
+
+
+def scaled(a, b):
+    if overrides.has_torch_function((a, b)):
+        return overrides.handle_torch_function(scaled, (a, b), a, b)
+    return a * b + 1
+
+
+def test_a_mode_may_enter_itself_while_it_answers():
+    a = flambeau.ones(2)
+    with Indented() as mode:
+        results = [scaled(a, a) for _ in range(2)]
+    assert [x.tolist() for x in results] == [[2, 2]] * 2
+    assert mode.seen == [(0, "scaled"), (1, "mul"), (1, "add")] * 2
+    assert overrides._get_current_function_mode_stack() == []
+
+
+def test_a_class_runs_a_call_and_sees_those_inside_it():
+    seen = []
+
+    class Logged(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return overrides.redispatch_function(func, types, args, kwargs)
+
+    x = flambeau.ones(2).as_subclass(Logged)
+    seen.clear()
+    result = scaled(x, x)
+    assert seen == ["scaled", "mul"]
+    assert type(result) is Tensor
+    assert type(x.exp()) is Tensor
+    assert seen == ["scaled", "mul", "exp"]

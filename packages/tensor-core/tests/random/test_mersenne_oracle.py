@@ -40,6 +40,23 @@ FILLS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_pairs_of_halves(name, size):
+    def draw(lib):
+        numbers = getattr(lib, name)(size, dtype=lib.complex32)
+        return lib.view_as_real(numbers)
+
+    check(draw)
+
+
+def test_sparse_matrices():
+    init = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn").init
+    made = {flambeau: init.sparse_, torch: torch.nn.init.sparse_}
+    check(lambda lib: made[lib](lib.empty(7, 5), 0.3))
+
+
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("fill", FILLS)
 def test_fills(fill, dtype):

@@ -296,9 +296,9 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     zeros = math.ceil(sparsity * rows)
     with flambeau.no_grad():
         tensor.normal_(0, std, generator=generator)
-        order = flambeau.empty(tensor.shape, dtype=flambeau.float64, device=tensor.device)
-        rank = order.uniform_(generator=generator).argsort(0).argsort(0)
-        return tensor.masked_fill_(rank < zeros, 0)
+        for column in tensor.T:
+            column[flambeau.randperm(rows, generator=generator)[:zeros]] = 0
+    return tensor
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:

@@ -92,13 +92,13 @@ cdef Packed new_packed(fl_tensor *t, int output_nr):
 
 
 cdef Packed packed_with(tuple hooks, fl_tensor *t, int output_nr):
-    """What a pair of hooks makes of a tensor."""
+    """What a pair of hooks makes of a tensor: of an input itself, so that they know a parameter;
+    of an output without its history, which would hold the node that holds it."""
     cdef Packed packed = new_packed(t, output_nr)
-    cdef fl_tensor *plain
     cdef uint32_t mode
-    plain = FL.alias(t)
-    tensor = <object><PyObject *>plain
-    Py_DECREF(<PyObject *>plain)
+    tensor = <object><PyObject *>t
+    if output_nr >= 0:
+        tensor = alias_of(tensor)
     packed.unpack_hook = hooks[1]
     mode = FL.get_mode()
     FL.set_mode(mode & ~<uint32_t>FL_M_GRAD)

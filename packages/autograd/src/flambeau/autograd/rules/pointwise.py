@@ -66,6 +66,14 @@ rule("conj", self=lambda g: conj(g))
 rule("real_part", self=lambda g: g)
 
 # ---- activations -------------------------------------------------------------------------------
+def _passed(g, self, scale, zero_point, quant_min, quant_max):
+    """The gradient where the values were in the range, as if nothing had been rounded."""
+    whole = ops.round(self * (1 / scale)) + zero_point
+    return g * ((whole >= quant_min) & (whole <= quant_max))
+
+
+rule("fake_quantize_by", self=_passed, scale=not_implemented("fake_quantize_by"),
+     zero_point=not_implemented("fake_quantize_by"))
 rule("relu", self=lambda g, result: ops.relu_grad(g, result))
 rule("relu_grad", grad=lambda g, result: ops.relu_grad(g, result))
 

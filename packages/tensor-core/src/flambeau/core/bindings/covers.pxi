@@ -17,7 +17,7 @@ cdef extern from *:
     /* Of functions that make tensors: what they are given is of no class that asks. */
     static PyObject *fl_modes_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                          PyObject *kwnames) {
-        if (fl_overrides.modes && !fl_overrides.all_off)
+        if (fl_overrides.modes && !fl_overrides.all_off && !fl_is_skipped())
             return fl_shown(self, args, PyVectorcall_NARGS(nargsf), kwnames);
         fl_overrides.classes_off++;
         PyObject *result = PyObject_Vectorcall(((struct fl_shown_head *)self)->inner, args, nargsf,

@@ -237,7 +237,8 @@ cdef extern from "dispatch/history.h":
 
 cdef extern from "overrides/override.h":
     ctypedef struct fl_override_state:
-        int32_t classes_off, all_off, modes
+        int32_t classes_off, all_off, modes, skip_next
+    bint fl_is_skipped()
     fl_override_state fl_overrides
     bint fl_overriding
     PyObject *fl_no_override

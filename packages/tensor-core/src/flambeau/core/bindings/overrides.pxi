@@ -44,18 +44,20 @@ def any_shown(*values) -> bool:
     """Whether a call with these arguments is to be shown to a mode or a class."""
     if fl_overrides.all_off:
         return False
-    return fl_overrides.modes > 0 or bool(shown_arguments(values))
+    return (fl_overrides.modes > 0 or bool(shown_arguments(values))) and not fl_is_skipped()
 
 
 cdef object _ask_mode(function, tuple types, args, kwargs):
     """Show a call to the innermost mode, which is left while it answers."""
-    stack = _override_modes[PyThread_get_thread_ident()]
+    thread = PyThread_get_thread_ident()
+    stack = _override_modes[thread]
     mode = stack.pop()
     fl_overrides.modes -= 1
     try:
         return mode.__torch_function__(function, types, args, kwargs)
     finally:
         stack.append(mode)
+        _override_modes[thread] = stack     # it may have been entered and left meanwhile
         fl_overrides.modes += 1
 
 
@@ -213,6 +215,15 @@ def default_override(cls, func, types, args=(), kwargs=None):
     finally:
         fl_overrides.classes_off -= 1
     return result if func in _kept_types or cls is Tensor else _converted(result, cls)
+
+
+def unshown(func, args, kwargs):
+    """Call a function that does not show this call; calls inside it are shown."""
+    fl_overrides.skip_next = 1
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        fl_overrides.skip_next = 0
 
 
 @cython.final

@@ -1,5 +1,6 @@
 """Methods that older programs use: ``x.new(...)``, ``x.storage()``, ``x.pin_memory()``."""
 from flambeau.core import _core
+from flambeau.core.layouts import memory_format
 
 Tensor = _core.Tensor
 
@@ -128,6 +129,38 @@ def to_dense(self, dtype=None, *, masked_grad=None):
     return all_elements(self, dtype, masked_grad)
 
 
+def dim_order(self, *, ambiguity_check=False):
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Args:
+        ambiguity_check: Whether to refuse a tensor with more than one such order; memory formats
+            to choose by are a list of them.
+
+    Raises:
+        RuntimeError: There is more than one order, and no format, or several, that decide.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.empty(2, 3, 5).transpose(1, 2).dim_order()
+        (0, 2, 1)
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, bool | list) or not all(
+            isinstance(each, memory_format) for each in formats):
+        raise TypeError("dim_order(): The ambiguity_check argument must be a bool or a list of "
+                        f"memory formats, got {ambiguity_check!r}")
+    if ambiguity_check is not False and _has_several_orders(self):
+        if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+            raise RuntimeError("dim_order(): The tensor does not have unique dim order, or cannot "
+                               "map to exact one of the given memory formats.")
+    return tuple(sorted(range(self.ndim), key=lambda dim: -self.stride(dim)))
+
+
+def _has_several_orders(x):
+    strides = x.stride()
+    return 1 in x.shape or any(a == b for a, b in zip(strides, strides[1:], strict=False))
+
+
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     new, as_subclass, untyped_storage, storage, storage_type, pin_memory, record_stream,
-    to_dense)}
+    to_dense, dim_order)}

@@ -278,7 +278,12 @@ _DRAWN = {"rand": _op["random_uniform_"], "randn": _op["random_normal_"]}
 
 def _drawn(what, shape, generator, out, dtype, device, requires_grad):
     """A tensor of random numbers; ``what`` is ``rand`` or ``randn``."""
-    x = _DRAWN[what](_blank(what, shape, _kind(dtype, out), device), generator=generator)
+    x = _blank(what, shape, _kind(dtype, out), device)
+    if x.dtype is _core._dtype_named("complex32"):     # stored as pairs of halves, of which each
+        scale = {"std": 0.5 ** 0.5} if what == "randn" else {}      # has half of the variance
+        _DRAWN[what](_op["view_as_real"](x), generator=generator, **scale)
+    else:
+        _DRAWN[what](x, generator=generator)
     return _finished(x, out, requires_grad)
 
 

@@ -115,7 +115,7 @@ def unravel_index(indices, shape):
     for size in reversed(sizes):
         positions.append(_op["remainder"](rest, size))
         rest = _op["floor_divide"](rest, size)
-    return positions[::-1]
+    return tuple(positions[::-1])
 
 
 def _sizes(shape):

@@ -124,3 +124,30 @@ def round__decimals(x, decimals):
     else:
         rounded = _op["mul"](_op["round"](_op["div"](wide, scale)), scale)
     return _op["cast"](rounded, x.dtype)
+
+
+def fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max):
+    _check_range("fake_quantize_per_tensor_affine", quant_min, quant_max)
+    return _op["fake_quantize_by"](x, scale, zero_point, quant_min, quant_max)
+
+
+def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quant_max):
+    what = "fake_quantize_per_channel_affine"
+    _check_range(what, quant_min, quant_max)
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"{what}(): axis {axis} is out of range for an input of {x.ndim} "
+                         "dimensions")
+    if tuple(scale.shape) != (x.shape[axis],) or tuple(zero_point.shape) != (x.shape[axis],):
+        raise RuntimeError(f"{what}(): dimensions of scale {tuple(scale.shape)} and zero_point "
+                           f"{tuple(zero_point.shape)} are not consistent with input tensor: along "
+                           f"axis {axis} it has {x.shape[axis]} channels")
+    each = [1] * x.ndim
+    each[axis] = -1
+    return _op["fake_quantize_by"](x, _op["reshape"](scale, each), _op["reshape"](zero_point, each),
+                                   quant_min, quant_max)
+
+
+def _check_range(what, quant_min, quant_max):
+    if quant_min > quant_max:
+        raise RuntimeError(f"{what}(): `quant_min` should be less than or equal to `quant_max`, "
+                           f"got {quant_min} and {quant_max}")

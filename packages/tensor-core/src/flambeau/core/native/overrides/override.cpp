@@ -3,7 +3,7 @@
 #include "dispatch/python.h"
 
 bool fl_overriding = false;
-__thread fl_override_state fl_overrides __attribute__((tls_model("initial-exec"))) = {0, 0, 0};
+__thread fl_override_state fl_overrides __attribute__((tls_model("initial-exec"))) = {};
 PyObject *fl_no_override = nullptr;
 PyObject *fl_show_call = nullptr;
 PyObject *fl_show_syntax = nullptr;
@@ -46,7 +46,7 @@ bool fl_is_shown(PyObject *const *args, Py_ssize_t n) {
     const fl_override_state &state = fl_overrides;
     if (state.all_off)
         return false;
-    return state.modes || (!state.classes_off && any_override(args, n));
+    return (state.modes || (!state.classes_off && any_override(args, n))) && !fl_is_skipped();
 }
 
 /* Call `show` with what is shown, and the call's arguments as Python code writes them. */

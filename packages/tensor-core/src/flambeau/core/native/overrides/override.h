@@ -10,8 +10,16 @@ extern bool fl_overriding;
 struct fl_override_state {
     int32_t classes_off, all_off;   /* blocks that are open: without classes, without modes too */
     int32_t modes;                  /* modes that are entered */
+    int32_t skip_next;              /* the next call that would be shown runs at once */
 };
 extern __thread fl_override_state fl_overrides __attribute__((tls_model("initial-exec")));
+
+/* Whether a call that would be shown is the one to run at once. */
+static inline bool fl_is_skipped() {
+    const bool skipped = fl_overrides.skip_next;
+    fl_overrides.skip_next = 0;
+    return skipped;
+}
 
 /* The function that stands for "not overridden" in a class. */
 extern PyObject *fl_no_override;
@@ -27,8 +35,8 @@ static inline bool fl_is_shown_pair(PyObject *a, PyObject *b) {
     return fl_is_shown(pair, 2);
 }
 PyObject *fl_shown(PyObject *function, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-/* After a call's error: one of its arguments may be of a class that asks for calls and is no tensor,
- * such as a proxy of flambeau.fx. NULL with the error where there is none. */
+/* After a call's error: one of its arguments may be of a class that asks for calls and is no
+ * tensor, such as a proxy of flambeau.fx. NULL with the error where there is none. */
 PyObject *fl_ask_arguments(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
 /* For operators of Python's syntax: `b` is NULL where there is one operand. NotImplemented where

@@ -62,6 +62,18 @@ OPDEFS = (
               float="if_nan if isnan(self) else if_high if self == inf else "
                     "if_low if self == -inf else self",
               forms=(), doc="Replaces NaN and infinities by numbers."),
+    composite("fake_quantize_per_tensor_affine(Tensor self, Operand scale, Operand zero_point,"
+              " Int quant_min, Int quant_max)", forms=("function",),
+              doc="What quantization to integers and back leaves of the values."),
+    composite("fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point,"
+              " Int axis, Int quant_min, Int quant_max)", forms=("function",),
+              doc="``fake_quantize_per_tensor_affine`` with a scale for each channel."),
+    pointwise("fake_quantize_by(Tensor self, Operand scale, Operand zero_point,"
+              " Scalar quant_min=0, Scalar quant_max=255)",
+              float="(clamp(rint(self * (1 / scale)) + zero_point, quant_min, quant_max)"
+                    " - zero_point) * scale",
+              forms=(), derive=False,
+              doc="What quantization to integers and back leaves of the values."),
     composite("round[decimals](Tensor self, *, Int decimals)", inplace=True,
               aliases=("special.round",), doc="Rounds to so many decimals, halves to even.",
               exact_out=True, overlap="partial"),
