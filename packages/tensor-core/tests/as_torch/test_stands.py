@@ -220,3 +220,79 @@ def test_parts_of_attention():
     """) == ["[True, True, True]", "[(2, 4), (3, 4), (3, 4)] True",
              "tensor([-inf, 0.], dtype=torch.float64) torch.float64 None",
              "ValueError", "RuntimeError", "0 1", "True"]
+
+
+def test_steps_of_optimizers_on_lists():
+    assert lines("""
+        import torch
+        from torch.optim import _functional
+        from torch.optim.adam import adam
+        from torch.optim.sgd import sgd
+
+        print(_functional.adam is adam)
+        torch.manual_seed(0)
+        start, grads = torch.randn(3, 2), [torch.randn(3, 2) for _ in range(4)]
+        p, m, v, t = start.clone(), torch.zeros(3, 2), torch.zeros(3, 2), torch.tensor(0.0)
+        q, momentum = start.clone(), [None]
+        first, second = (torch.nn.Parameter(start.clone()) for _ in range(2))
+        by_class = (torch.optim.Adam([first], lr=0.1), torch.optim.SGD([second], 0.1, 0.9))
+        for g in grads:
+            adam([p], [g], [m], [v], [], [t], amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1,
+                 weight_decay=0.0, eps=1e-8, maximize=False)
+            sgd([q], [g], momentum, weight_decay=0.0, momentum=0.9, lr=0.1, dampening=0.0,
+                nesterov=False, maximize=False)
+            first.grad, second.grad = g.clone(), g.clone()
+            [each.step() for each in by_class]
+        state = by_class[0].state[first]
+        print(torch.equal(p, first), torch.equal(q, second), t)
+        print(torch.equal(m, state["exp_avg"]), torch.equal(v, state["exp_avg_sq"]))
+        print(torch.equal(momentum[0], by_class[1].state[second]["momentum_buffer"]))
+        """) == ["True", "True True tensor(4.)", "True True", "True"]
+
+
+def test_mixed_precision_by_calls():
+    assert lines("""
+        import torch
+        x = torch.ones(2, 2)
+        def seen():
+            print((x @ x).dtype)
+        torch.set_autocast_enabled("cpu", True)
+        seen()
+        torch.set_autocast_dtype("cpu", torch.float16)
+        seen()
+        with torch.autocast("cpu", enabled=False):
+            seen()
+            torch.set_autocast_cpu_enabled(True)
+            seen()
+            torch.set_autocast_cpu_enabled(False)
+        seen()
+        torch.set_autocast_cpu_dtype(torch.bfloat16)
+        torch.set_autocast_enabled("cpu", False)
+        seen()
+        print(torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+        """) == [f"torch.{name}" for name in ("bfloat16", "float16", "float32", "bfloat16",
+                                              "float16", "float32")] + ["False torch.bfloat16"]
+
+
+def test_operators_that_are_no_public_functions():
+    assert lines("""
+        import torch
+        print(torch._VF.lstm_cell is torch.lstm_cell, torch._C._VariableFunctions.add is torch.add)
+        x, w = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3)
+        args = [1, 1], [1, 1], [1, 1], False, [0, 0], 1
+        y = torch.convolution(x, w, None, *args)
+        print(torch.equal(y, torch.nn.functional.conv2d(x, w, padding=1)))
+        found = torch.ops.aten.convolution_backward(y, x, w, [4], *args, [True, True, True])
+        x.requires_grad_()
+        w.requires_grad_()
+        bias = torch.zeros(4, requires_grad=True)
+        torch.nn.functional.conv2d(x, w, bias, padding=1).backward(y)
+        print([torch.allclose(a, b.grad, atol=1e-4) for a, b in zip(found, (x, w, bias))])
+        result, mean, factor = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-9)
+        print(torch.allclose((x - mean.view(-1, 1, 1)) * factor.view(-1, 1, 1), result, atol=1e-5))
+        z = torch.linspace(-2, 2, 9)
+        slope = torch.ops.aten.gelu_backward(torch.ones(9), z, approximate="tanh")
+        z.requires_grad_()
+        torch.nn.functional.gelu(z, approximate="tanh").sum().backward()
+        print(torch.equal(slope, z.grad))
+        """) == ["True True", "True", "[True, True, True]", "True", "True"]

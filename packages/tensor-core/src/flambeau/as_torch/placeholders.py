@@ -39,6 +39,10 @@ MARKS = frozenset((
     "jit._overload", "utils.data.functional_datapipe"))
 
 
+#: Modules of which the functions are operators: what Flambeau has elsewhere stands there, too.
+OPERATORS = ("", "_VF", "_C._VariableFunctions")
+
+
 def hint(name: str) -> str:
     """What to write instead of a name, where a table says so."""
     while name:
@@ -181,6 +185,8 @@ def look_up(module: str, name: str) -> Any:
         return getattr(rooms.import_module(stand), name)
     if (own := naming.owner(module, name)) is not None:
         return getattr(rooms.import_module(own), name)
+    if module in OPERATORS and (found := _operator(module, name)) is not None:
+        return found
     if names.is_inherited(module, name):
         return _inherited(module, name)
     if (home := elsewhere.public_home(module, name)) is not None:
@@ -188,6 +194,15 @@ def look_up(module: str, name: str) -> Any:
     if names.is_listed(full):
         return rooms.import_module(f"torch.{full}")
     return placeholder(full) if names.has_name(module, name) else None
+
+
+def _operator(module: str, name: str) -> Any:
+    """An operator: the public function of that name, else one of those that `ops` alone has."""
+    if module:
+        return getattr(sys.modules["flambeau"], name, None)
+    if not names.has_name("", name) or name[0].isupper():
+        return None
+    return rooms.import_module(f"{rooms.PREFIX}library.aten_functions").OWN.get(name)
 
 
 def _inherited(module: str, name: str) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
-from flambeau.core import _core, functional
-from flambeau.core.dims import wrapped_dim
+from flambeau.core import functional
+from flambeau.library.aten_functions import OWN
 
 _FILE = Path(__file__).parent / "aten_names.txt"
 _SCHEMAS = Path(__file__).parent / "aten_schemas.txt"
@@ -70,56 +70,6 @@ def is_listed(name: str) -> bool:
     return name in _table() and _found(name) is not None
 
 
-def _convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-                 transposed: bool, output_padding: Any, groups: int) -> Any:
-    spatial = weight.ndim - 2
-    if transposed:
-        return getattr(flambeau, f"conv_transpose{spatial}d")(
-            input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return getattr(flambeau, f"conv{spatial}d")(input, weight, bias, stride, padding, dilation,
-                                                groups)
-
-
-def _to_copy(x: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-             pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    return x.to(dtype=dtype, device=device, copy=True, memory_format=memory_format)
-
-
-def _slice(x: Any, dim: int = 0, start: int | None = None, end: int | None = None,
-           step: int = 1) -> Any:
-    return x[(slice(None),) * wrapped_dim("slice", dim, x.ndim) + (slice(start, end, step),)]
-
-
-def _index(x: Any, indices: Any) -> Any:
-    return x[tuple(slice(None) if index is None else index for index in indices)]
-
-
-def _softmax(x: Any, dim: int, half_to_float: bool) -> Any:
-    return flambeau.softmax(x, dim, dtype=flambeau.float32 if half_to_float else None)
-
-
-def _log_softmax(x: Any, dim: int, half_to_float: bool) -> Any:
-    return flambeau.log_softmax(x, dim, dtype=flambeau.float32 if half_to_float else None)
-
-
-def _native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    if list(shape) != list(x.shape[x.ndim - len(shape):]):
-        raise _core.ArgumentError(f"native_layer_norm(): normalized_shape is {list(shape)}, and "
-                                  f"the input has the shape {list(x.shape)}")
-    return _core.call("native_layer_norm", [x, len(shape), weight, bias, eps])
-
-
-_OWN: dict[str, Callable[..., Any]] = {
-    "convolution": _convolution, "_to_copy": _to_copy, "slice": _slice, "index": _index,
-    "_softmax": _softmax, "_log_softmax": _log_softmax, "native_layer_norm": _native_layer_norm,
-    "_unsafe_view": lambda x, size: x.reshape(size), "lift_fresh": lambda x: x,
-    "alias": lambda x: x.view(x.shape), "sym_size": lambda x, dim=None: x.size(dim),
-    "sym_stride": lambda x, dim=None: x.stride(dim), "sym_numel": lambda x: x.numel(),
-    "threshold_backward": lambda grad, x, threshold: flambeau.where(x <= threshold, 0.0, grad),
-    "_local_scalar_dense": lambda x: x.item(), "lift": lambda x: x,
-}
-
-
 def function(name: str) -> Callable[..., Any]:
     """The function, method or kernel for an operator of PyTorch's.
 
@@ -134,8 +84,8 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def _found(name: str) -> Callable[..., Any] | None:
-    if name in _OWN:
-        return _OWN[name]
+    if name in OWN:
+        return OWN[name]
     space, _, rest = name.partition("_")
     homes: list[tuple[Any, str]] = [(flambeau, name), (flambeau.Tensor, name), (functional, name)]
     if rest and space in ("linalg", "fft", "special"):

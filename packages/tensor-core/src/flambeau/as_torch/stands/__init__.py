@@ -92,6 +92,13 @@ HOMES = {
         "_BaseDataLoaderIter", "_DatasetKind", "_MultiProcessingDataLoaderIter",
         "_SingleProcessDataLoaderIter")},
     "testing.assert_allclose": "checks", "Future": "types",
+    **{f"optim.{module}.{name}": "stepping" for name in (
+        "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop",
+        "rprop", "sgd") for module in (name, "_functional")},
+    **dict.fromkeys(("autocast_decrement_nesting", "autocast_increment_nesting",
+                     "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+                     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+                     "set_autocast_gpu_dtype"), "autocasting"),
     "optim.lbfgs._strong_wolfe": "optimizers", "optim.lbfgs._cubic_interpolate": "optimizers",
     **{f"utils._contextlib.{name}": "contexts" for name in (
         "_DecoratorContextManager", "_NoParamDecoratorContextManager")},
