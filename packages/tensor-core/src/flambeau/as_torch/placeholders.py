@@ -40,7 +40,7 @@ MARKS = frozenset((
 
 
 #: Modules of which the functions are operators: what Flambeau has elsewhere stands there, too.
-OPERATORS = ("", "_VF", "_C._VariableFunctions")
+OPERATORS = ("", "_VF")
 
 
 def hint(name: str) -> str:

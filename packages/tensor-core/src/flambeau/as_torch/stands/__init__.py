@@ -45,7 +45,7 @@ HOMES = {
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
-    "while_loop": "higher",
+    "_C._VariableFunctions": "private", "while_loop": "higher",
     **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
        for space in ("_higher_order_ops.", f"_higher_order_ops.{name}.")},
     **{f"fx.experimental.symbolic_shapes.{name}": "symbolic" for name in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+from flambeau import rooms
 from flambeau.core import Tensor
 
 _stack = flambeau.stack
@@ -115,3 +116,7 @@ def _nnpack_available() -> bool:
 def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
     """Whether ``self.data = from_`` is possible: both lie in memory in the same way."""
     return self.layout == from_.layout
+
+
+#: The functions of `torch`, once more.
+_VariableFunctions = rooms.import_module("torch._VF")
