@@ -188,14 +188,26 @@ def process(side: str, folder: Path, threads: int, seconds: float, runtime: str
                  str(threads), "--seconds", str(seconds)]
     start = time.perf_counter()
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    text = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
+    most = 0.0
+    while seconds and child.poll() is None:
+        most = max(most, most_resident(child.pid))
+        time.sleep(0.02)
+    text, _ = child.communicate()
     whole = (time.perf_counter() - start) * 1e3
-    if status:
+    if child.returncode:
         raise SystemExit(f"{' '.join(words)} failed")
     found = re.search(r"least ([\d.]+)", text)
-    return float(found[1]) if found else 0.0, whole, usage.ru_maxrss / 1024
+    return float(found[1]) if found else 0.0, whole, most
+
+
+def most_resident(pid: int) -> float:
+    """MB that a process ever had resident; its rusage would count its parent's copy, too."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def compare(name: str, threads: list[int], turns: int, seconds: float, runtime: str) -> None:

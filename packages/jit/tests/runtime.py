@@ -125,9 +125,9 @@ class RuntimeProgram:
         Threads that share a session give tensors to write to: the session's own memory stays only
         until its next call, which may be another thread's.
         """
-        inputs = (Buffer * max(1, len(tensors)))(*(_buffer(tensor) for tensor in tensors))
+        inputs = (Buffer * max(1, len(tensors)))(*(buffer_of(tensor) for tensor in tensors))
         count = self.library.flambeau_output_count(self.program)
-        outputs = (Buffer * max(1, count))(*(_buffer(tensor) for tensor in into))
+        outputs = (Buffer * max(1, count))(*(buffer_of(tensor) for tensor in into))
         self.check(self.library.flambeau_run(
             self.session, inputs, ctypes.c_size_t(len(tensors)), outputs, ctypes.c_size_t(count)))
         return list(into) or [_tensor(output) for output in outputs[:count]]
@@ -137,7 +137,8 @@ class RuntimeProgram:
         self.library.flambeau_program_free(self.program)
 
 
-def _buffer(tensor: Any) -> Buffer:
+def buffer_of(tensor: Any) -> Buffer:
+    """The memory of a tensor in C order."""
     shape = (ctypes.c_int64 * MAX_DIMS)(*tensor.shape)
     return Buffer(tensor.data_ptr(), tensor.numel() * tensor.element_size(),
                   code_of(tensor.dtype), tensor.dim(), shape)

@@ -96,9 +96,10 @@ FLAMBEAU_API int flambeau_session_seed(flambeau_session *session, uint64_t seed)
 /* Seed and position of that stream, the two numbers of flambeau.get_rng_state(). */
 FLAMBEAU_API int flambeau_session_get_random(flambeau_session *session, uint64_t state[2]);
 FLAMBEAU_API int flambeau_session_set_random(flambeau_session *session, const uint64_t state[2]);
-/* Run once. Outputs are copied to the buffers given, and their dtype and shape filled in; where
- * `data` is NULL it is set to memory of the session, which stays until its next
- * call: set it to NULL again for that one. */
+/* Run once. Outputs go to the buffers given, and their dtype and shape are filled in; where `data` is
+ * NULL it is set to memory of the session, which stays until its next call: set it to NULL again for
+ * that one. Buffers may overlap. Those that do not, and are as large as they need be, are what the
+ * outputs are computed in, without a copy; after a call that failed they hold anything. */
 FLAMBEAU_API int flambeau_run(flambeau_session *session, const flambeau_tensor *inputs,
                               size_t input_count, flambeau_tensor *outputs, size_t output_count);
 

@@ -1,5 +1,6 @@
 /* The C interface (flambeau/runtime.h): buffers in, buffers out, failures as codes and texts. */
 #include "standalone/program.h"
+#include "standalone/rooms.h"
 #include "dispatch/pointwise.h"
 #include "runtime/alloc_cache.h"
 #include "runtime/blas.h"
@@ -234,31 +235,31 @@ static void check_sizes(const flambeau_program &p, const std::vector<int64_t> &s
 
 static Ref over_buffer(const flambeau_tensor &given, bool is_written) {
     static char nothing[16];
-    char *data = given.data ? (char *)given.data : nothing;
-    fl_storage *s = fl_storage_foreign(data, given.bytes, 0, nullptr, !is_written);
-    fl_tensor *t = s ? fl_tensor_on(s, given.dtype, given.ndim, given.shape, nullptr, 0) : nullptr;
-    if (s)
-        fl_release(s);
-    return made(t);
+    return over_memory(given.data ? given.data : nothing, given.bytes, !is_written, given.dtype,
+                       given.ndim, given.shape);
 }
 
-/* What a run gives, in the caller's buffer; false where it has too few bytes. */
-static bool hand_over(flambeau_session &session, const Ref &result, flambeau_tensor &out) {
+/* What a run gives, in the caller's buffer; false where it has too few bytes. Memory of the session,
+ * where there is no buffer: the result's own, if it `is_alone`. */
+static bool hand_over(flambeau_session &session, const Ref &result, bool is_alone,
+                      flambeau_tensor &out) {
     const fl_tensor *t = result.get();
     const size_t bytes = (size_t)(t->numel * fl_itemsize(t->dtype));
     out.dtype = t->dtype;
     out.ndim = t->ndim;
     std::copy(t->shape, t->shape + t->ndim, out.shape);
     if (!out.data) {
-        Ref own = made(fl_tensor_empty(t->dtype, 0, t->ndim, t->shape));
+        Ref own = is_alone ? result : made(fl_tensor_empty(t->dtype, 0, t->ndim, t->shape));
         out.data = own->data;
         out.bytes = bytes;
         session.given.push_back(own);
     }
     if (out.bytes < bytes)
         return false;
+    if (out.data == t->data)
+        return true;
     if (t->flags & FL_CONTIGUOUS)
-        memcpy(out.data, t->data, bytes);
+        memmove(out.data, t->data, bytes);
     else
         fl_pack(t, t->dtype, out.data);
     return true;
@@ -277,13 +278,15 @@ static void run(flambeau_session &session, const flambeau_tensor *inputs,
     std::vector<Ref> tensors;
     for (size_t i = 0; i < p.takes.size(); i++)
         tensors.push_back(over_buffer(inputs[i], p.changes[i]));
-    std::vector<Ref> results = run_session(session, tensors, sizes);
+    const Rooms rooms = find_rooms(p, inputs, outputs);
+    std::vector<Ref> results = run_session(session, tensors, sizes, rooms);
     session.given.clear();
     std::string small;
     for (size_t i = 0; i < results.size(); i++) {
         if (!results[i])
             bad_program("a result is used that nothing computes");
-        if (!hand_over(session, results[i], outputs[i]))
+        const bool is_own = !outputs[i].data && is_alone(results, i, tensors, session);
+        if (!hand_over(session, results[i], is_own, outputs[i]))
             small += (small.empty() ? "" : ", ") + p.gives[i].name;
     }
     if (!small.empty())

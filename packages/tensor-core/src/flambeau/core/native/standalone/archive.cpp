@@ -32,13 +32,21 @@ void Bytes::show(const void *data, size_t size) {
     all_ = std::string_view((const char *)data, size);
 }
 
-void Bytes::forget(const void *at, size_t size) const {
+void Bytes::advise(const void *at, size_t size, int advice) const {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)at;
     const uintptr_t first = (start + page - 1) / page * page, end = (start + size) / page * page;
     const uintptr_t mapped = (uintptr_t)mapped_;
     if (mapped_ && start >= mapped && start + size <= mapped + all_.size() && first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED);
+        madvise((void *)first, end - first, advice);
 }
+
+/* Where the page cache holds huge pages, a read of anything beside would bring all back. */
+void Bytes::forget(const void *at, size_t size) const {
+    advise(at, size, MADV_NOHUGEPAGE);
+    advise(at, size, MADV_DONTNEED);
+}
+
+void Bytes::scatter(const void *at, size_t size) const { advise(at, size, MADV_NOHUGEPAGE); }
 
 int dtype_code(std::string_view name) {
     for (int code = 0; code < FL_DTYPE_COUNT; code++)

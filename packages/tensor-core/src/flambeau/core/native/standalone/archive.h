@@ -14,8 +14,11 @@ class Bytes {
     std::string_view all() const { return all_; }
     /* A part that is seldom read again: where it is mapped, its pages are the file's once more. */
     void forget(const void *at, size_t size) const;
+    /* A part of which a run reads a little here and there. */
+    void scatter(const void *at, size_t size) const;
 
   private:
+    void advise(const void *at, size_t size, int advice) const;
     std::string_view all_;
     void *mapped_ = nullptr;
 };

@@ -17,22 +17,29 @@ class Packer {
             convolution(node, step);
         else if (!strcmp(node.op->name, "linear"))
             product(node, step);
+        else if (!strcmp(node.op->name, "embedding_lookup"))
+            table(node);
     }
 
   private:
     flambeau_program &program_;
     const Graph &graph_;
 
-    /* The weight, argument number 1, where it is a constant of float32. */
-    const fl_tensor *weight(const Node &node, int ndim, int *value) const {
-        if (node.args[1].kind != Arg::VALUE)
+    /* An argument that is a capture which no run changes. */
+    const fl_tensor *constant(const Arg &arg, int *value) const {
+        if (arg.kind != Arg::VALUE)
             return nullptr;
-        *value = (int)node.args[1].integer;
+        *value = (int)arg.integer;
         const int at = *value - graph_.inputs;
         if (at < 0 || (size_t)at >= program_.captures.size() || program_.changes[(size_t)*value])
             return nullptr;
-        const fl_tensor *t = program_.captures[(size_t)at].get();
-        const bool fits = t->dtype == FL_F32 && t->ndim == ndim && t->flags & FL_CONTIGUOUS;
+        return program_.captures[(size_t)at].get();
+    }
+
+    /* The weight, argument number 1, where it is a constant of float32. */
+    const fl_tensor *weight(const Node &node, int ndim, int *value) const {
+        const fl_tensor *t = constant(node.args[1], value);
+        const bool fits = t && t->dtype == FL_F32 && t->ndim == ndim && t->flags & FL_CONTIGUOUS;
         return fits ? t : nullptr;
     }
 
@@ -86,6 +93,14 @@ class Packer {
             return v.is && v.len ? v.is[at < v.len ? at : 0] : 0;
         };
         return {size, number(step.in[3]), number(step.in[4]), number(step.in[5])};
+    }
+
+    /* Rows of a table lie anywhere in it, and a run reads few. */
+    void table(const Node &node) const {
+        int value;
+        const fl_tensor *t = constant(node.args[0], &value);
+        if (t && t->flags & FL_CONTIGUOUS)
+            program_.bytes.scatter(t->data, (size_t)(t->numel * fl_itemsize(t->dtype)));
     }
 
     void product(const Node &node, Step &step) {

@@ -85,6 +85,13 @@ struct flambeau_session {
     fl_generator generator = {};
 };
 
+/* Memory of the caller's that a value may be computed in: nothing else of a run lies there. */
+struct Room {
+    void *data;
+    size_t bytes;
+};
+using Rooms = std::map<int, Room>;          /* by value */
+
 /* These throw Failure. */
 void open_program(flambeau_program &program);       /* once its bytes are there */
 Plan make_plan(const Graph &graph);
@@ -96,7 +103,7 @@ std::vector<char> find_changes(const Graph &graph);
 void open_session(flambeau_session &session);
 /* Values of all outputs; `inputs` are tensors over the caller's buffers. */
 std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
-                             const std::vector<int64_t> &sizes);
+                             const std::vector<int64_t> &sizes, const Rooms &rooms);
 
 /* The last operator's error, with what was done: throws. */
 [[noreturn]] void operator_failed(const Node *node);

@@ -1,4 +1,5 @@
 /* Running a plan: every node by its operator, as flambeau.jit.interpreter does. */
+#include "standalone/rooms.h"
 #include "standalone/tail.h"
 #include <algorithm>
 
@@ -62,8 +63,10 @@ class Offer {
 
 class Run {
   public:
-    Run(const Plan &plan, const std::vector<int64_t> &sizes, fl_generator &generator)
-        : plan_(plan), sizes_(sizes), generator_(generator), values_(plan.graph->types.size()) {}
+    Run(const Plan &plan, const std::vector<int64_t> &sizes, fl_generator &generator,
+        const Rooms *rooms = nullptr)
+        : plan_(plan), sizes_(sizes), generator_(generator), rooms_(rooms),
+          values_(plan.graph->types.size()) {}
 
     std::vector<Ref> &values() { return values_; }
 
@@ -103,6 +106,7 @@ class Run {
     const Plan &plan_;
     const std::vector<int64_t> &sizes_;
     fl_generator &generator_;
+    const Rooms *rooms_;                    /* or NULL */
     std::vector<Ref> values_;
     std::vector<int64_t> words_;
 
@@ -155,7 +159,7 @@ class Run {
         if (node.kind == Node::OPERATOR)
             call(step);
         else if (node.kind == Node::FUSED)
-            give(step, region(step.regions[0], given(step)));
+            give(step, region(step.regions[0], given(step), rooms_in(step)));
         else if (node.kind == Node::BRANCH)
             branch(step);
         else if (node.kind == Node::LOOP)
@@ -169,6 +173,29 @@ class Run {
             values_[(size_t)value].clear();
     }
 
+    /* The caller's memory for the result of an operator that takes a target. */
+    Ref target(const Node &node, const fl_value *in) const {
+        const fl_op *op = node.op;
+        fl_spec spec;
+        if (!room_of(rooms_, node.first) || op->nouts != 1 || op->category == FL_VIEW_OP ||
+            op->flags & FL_O_DYNAMIC_SHAPE ||
+            (op->call != fl_call_generic && op->call != fl_call_pointwise))
+            return Ref();
+        if (op->infer(op, in, op->nparams, &spec) < 0)
+            operator_failed(&node);
+        return in_room(rooms_, node.first, spec);
+    }
+
+    /* The rooms of a region's results. */
+    Rooms rooms_in(const Step &step) const {
+        Rooms found;
+        const std::vector<int> &outputs = step.regions[0].graph->outputs;
+        for (size_t k = 0; k < outputs.size(); k++)
+            if (const Room *room = room_of(rooms_, step.node->first + (int)k))
+                found.emplace(outputs[k], *room);
+        return found;
+    }
+
     /* A step and the next one, its tail, at once; false where that cannot be. */
     bool with_tail(const Step &step) {
         const fl_op *op = step.node->op;
@@ -180,7 +207,9 @@ class Run {
             operator_failed(step.node);
         if (spec.dtype != FL_F32 || spec.layout != FL_L_CONTIGUOUS)
             return false;
-        Ref result = made(fl_tensor_empty(FL_F32, 0, spec.ndim, spec.shape));
+        Ref result = in_room(rooms_, step.tail->result, spec);
+        if (!result)
+            result = made(fl_tensor_empty(FL_F32, 0, spec.ndim, spec.shape));
         BoundTail tail(*step.tail, result.get(), values_);
         if (!tail.fits())
             return false;
@@ -201,6 +230,11 @@ class Run {
             out[i].tag = node.into.empty() ? FL_NONE : FL_TENSOR;
             out[i].len = 0;
             out[i].t = node.into.empty() ? nullptr : at(node.into[(size_t)i]);
+        }
+        Ref given = node.into.empty() ? target(node, in) : Ref();
+        if (given) {
+            out[0].tag = FL_TENSOR;
+            out[0].t = given.get();
         }
         const Offer offer(step);
         if (node.op->call(node.op, in, node.op->nparams, out) < 0)
@@ -226,8 +260,9 @@ class Run {
             values_[(size_t)step.node->first + k] = results[k];
     }
 
-    std::vector<Ref> region(const Plan &plan, const std::vector<Ref> &inputs) const {
-        Run inner(plan, sizes_, generator_);
+    std::vector<Ref> region(const Plan &plan, const std::vector<Ref> &inputs,
+                            const Rooms &rooms = {}) const {
+        Run inner(plan, sizes_, generator_, &rooms);
         std::copy(inputs.begin(), inputs.end(), inner.values_.begin());
         inner.all();
         std::vector<Ref> results;
@@ -326,11 +361,11 @@ void open_session(flambeau_session &session) {
 }
 
 std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
-                             const std::vector<int64_t> &sizes) {
+                             const std::vector<int64_t> &sizes, const Rooms &rooms) {
     const flambeau_program &program = *session.program;
     const Graph &graph = program.graph;
     Drawing drawing(session.generator);
-    Run run(program.plan, sizes, session.generator);
+    Run run(program.plan, sizes, session.generator, &rooms);
     std::copy(inputs.begin(), inputs.end(), run.values().begin());
     for (size_t i = 0; i < session.captures.size(); i++) {
         const size_t value = (size_t)graph.inputs + i;
