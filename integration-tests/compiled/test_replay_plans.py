@@ -41,6 +41,31 @@ def test_rows_that_run_together(name):
     assert replayed.earned() == 3, replayed.explain()
 
 
+REDUCTIONS = {
+    "columns": lambda x, y: (x * y).tanh().sum(0),
+    "columns, and what they are of": lambda x, y: ((s := (x * y).exp()), s.sum(0), s + 1),
+    "all": lambda x, y: (x - y).square().mean(),
+    "both": lambda x, y: ((s := (x - y).square()).sum(0), s.sum(), (x * 2).amax()),
+    "softmax": lambda x, y: ((s := (x * y).softmax(-1)).sum(0), s.sum(), s),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_that_run_with_what_they_reduce(name):
+    flambeau.manual_seed(0)
+    fn = REDUCTIONS[name]
+    replayed = Replayed(fn, 0)
+    for k in range(5):
+        x, y = flambeau.randn(4096, 256), flambeau.randn(4096, 256)
+        if k == 3:
+            x[3, 7], y[5] = float("nan"), float("-inf")
+        wanted, found = ([each] if isinstance(each, flambeau.Tensor) else each
+                         for each in (fn(x, y), replayed(x, y)))
+        for one, other in zip(wanted, found, strict=True):
+            assert flambeau.equal(one.nan_to_num(7.5), other.nan_to_num(7.5))
+    assert replayed.earned() == 3, replayed.explain()
+
+
 def test_rows_share_blocks():
     replayed = Replayed(CHAINS["norm"], 0)
     for _ in range(3):

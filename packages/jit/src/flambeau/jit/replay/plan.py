@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flambeau.jit.deferral import make_plan
 from flambeau.jit.llvm.memory import SIZE
 
 STATIC, OUTSIDE, SOURCE, FRESH, UNUSED = range(5)
@@ -55,6 +54,11 @@ def extents_of(run: Any) -> list[Any]:
     return found
 
 
+def written(runs: Sequence[Any]) -> set[int]:
+    """The memories that kernels write to."""
+    return {extent[0] for _, _, outs, _ in runs for extent in outs if is_extent(extent)}
+
+
 def make_steps(runs: Sequence[Any], events: Sequence[Any], held: set[int], first: set[int],
                fresh: set[int]) -> Steps:
     """Steps for kernels and what happens between them.
@@ -101,6 +105,8 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
     if not runs[start][3]:
         made.add(("run", start), {extent[0] for extent in extents_of(runs[start])})
         return
+    from flambeau.jit.deferral import make_plan  # and definitions, where something is planned
+
     numbers: dict[int, int] = {}
     calls, values = [], []
     for key, args, outs, _ in runs[start:stop]:
@@ -137,7 +143,13 @@ def _used_by_rows(step: tuple[Any, ...], runs: Sequence[Any], values: list[Any])
     """The memories of a step of rows, but for those that threads have of their own."""
     used: set[int] = set()
     for item in step[1]:
-        if len(item) == 4:                      # code
+        if len(item) == 2:                      # a reduction of rows, or of all
+            run = runs[item[0][0]]
+            given, in_memory = [*run[2]], [True] * len(run[2])
+            for value in filter(is_extent, run[1]):
+                given.append(value)
+                in_memory.append(item[1][0] < 0)
+        elif len(item) == 4:                    # code
             given = [values[k] for k in item[0][2]]
             in_memory = [scratch < 0 for scratch, _ in item[1]]
         else:                                   # a call
