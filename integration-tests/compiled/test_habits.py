@@ -31,7 +31,7 @@ def noting(*steps):
             wanted = step(wanted)
         assert flambeau.equal(compiled(X, *args), wanted)
         return list(counts)
-    compiled = jit.compile(fn)
+    compiled = jit.compile(fn, replay=False)
     return compiled, waited
 
 
@@ -69,7 +69,7 @@ def test_long_formulas_are_tried_by_code_and_kernel_to_the_same_bits(formula):
         counts.append(waiting_calls())
         return y
 
-    counts, compiled = [], jit.compile(fn)
+    counts, compiled = [], jit.compile(fn, replay=False)
     for _ in range(MOST_TRIED + 8):
         wanted, found = fn(X.clone()), compiled(X.clone())
         assert wanted.numpy().tobytes() == found.numpy().tobytes()
@@ -86,7 +86,7 @@ def test_loops_over_elements_apart_are_tried_and_have_habits_then(x):
         counts.append(waiting_calls())
         return found, (x + 1).relu().sum(-1)
 
-    counts, compiled, y = [], jit.compile(fn), X.clone()
+    counts, compiled, y = [], jit.compile(fn, replay=False), X.clone()
     for _ in range(MOST_TRIED + 8):
         wanted, found = fn(x, y), compiled(x, y)
         assert all(a.numpy().tobytes() == b.numpy().tobytes()
@@ -154,7 +154,7 @@ def test_batch_norm_alone_is_that_of_uncompiled_calls():
         y = flambeau.nn.functional.batch_norm(x, None, None, ones, zeros, True)
         counts.append(waiting_calls())
         return y
-    counts, compiled = [], jit.compile(fn)
+    counts, compiled = [], jit.compile(fn, replay=False)
     for _ in range(6):
         assert flambeau.equal(compiled(image), fn(image))
     assert counts[::2] == [1, 1, 1, 0, 0, 0]
@@ -171,7 +171,7 @@ def test_results_take_the_memory_that_what_waits_lets_go_of():
     """It runs before they are made, as it does uncompiled."""
     def fn(x):
         return x.mul(2).add(1).index_select(0, index)
-    x, compiled = flambeau.randn(100_000), jit.compile(fn)
+    x, compiled = flambeau.randn(100_000), jit.compile(fn, replay=False)
     index = flambeau.arange(100_000).repeat(2)
     compiled(x)
     assert peak(compiled, x) <= peak(fn, x)

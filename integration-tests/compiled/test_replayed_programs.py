@@ -12,8 +12,10 @@ import pytest
 from random_programs import LINES, Program, differences, run, snapshot, world
 
 import flambeau
+from flambeau.jit.replay import automatic
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "800")) // 8
+FIRST = int(os.environ.get("FIRST_PROGRAM", "0"))
 BATCH = -(-COUNT // 5)
 #: Lines that may be replayed, most of them; a program with any other line hardly ever is.
 QUIET = {kind: LINES[kind] for kind in ("pointwise", "reduce", "movement", "product", "view",
@@ -66,11 +68,35 @@ def go_back(ran) -> None:
     ran["world"].optimizer.zero_grad()
 
 
-def one_program(seed: int, table) -> int:
+def by_itself(function):
+    """Compiled without asking for replays, which come at once where they are proved."""
+    compiled = flambeau.compile(function)
+    compiled.start_replaying()
+    return compiled.replayer
+
+
+def asked(function):
+    """With ``replay=True``."""
+    return flambeau.compile(function, replay=True, check_every=6)
+
+
+WAYS = {"asked": asked, "by itself": by_itself}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """What replays by itself records the first call, and keeps replays whatever time they take."""
+    for name, value in (("CALLS_BEFORE", 1), ("TRIALS", 0), ("MOST_TRIALS", 0),
+                        ("MOST_OF_TIME", float("inf"))):
+        monkeypatch.setattr(automatic, name, value)
+    monkeypatch.setattr(automatic, "_kind", lambda args, kwargs: ("a world",))
+
+
+def one_program(seed: int, table, way: str) -> int:
     """How many calls of a program were replayed."""
     program = Program(seed, lines=8, table=table)
     function = told(program, seed)
-    replayed = flambeau.compile(function, replay=True, check_every=6)
+    replayed = WAYS[way](function)
     plain_world, other_world = world(seed, 3), world(seed, 3)
     states = [flambeau.get_rng_state()] * 2
     for k in range(11):
@@ -89,13 +115,16 @@ def one_program(seed: int, table) -> int:
     return int(replayed.earned())
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-def test_quiet_programs(first):
-    replays = sum(one_program(seed, QUIET) for seed in range(first, min(first + BATCH, COUNT)))
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, BATCH))
+def test_quiet_programs(first, way):
+    last = min(first + BATCH, FIRST + COUNT)
+    replays = sum(one_program(seed, QUIET, way) for seed in range(first, last))
     assert replays, "nothing was replayed"
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-def test_all_programs(first):
-    for seed in range(first, min(first + BATCH, COUNT)):
-        one_program(seed, LINES)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, BATCH))
+def test_all_programs(first, way):
+    for seed in range(first, min(first + BATCH, FIRST + COUNT)):
+        one_program(seed, LINES, way)

@@ -343,4 +343,4 @@ def test_names_of_a_module_that_is_gone():
     compiled = jit.compile(lambda x: x)
     compiled.__module__ = "no_such_module"
     assert "no_such_module" not in sys.modules
-    assert compiled.__reduce__()[0] is type(compiled)
+    assert compiled.__reduce__() == (jit.compiling.automatic, (compiled.fn,))

@@ -73,7 +73,7 @@ def test_numbers_are_parameters():
     def step(x, rate):
         return (x * rate + 1).sub(x, alpha=rate)
 
-    compiled = jit.compile(step)
+    compiled = jit.compile(step, replay=False)
     plans = set()
     for rate in (0.1, 0.2, -3.5, 1e30, 2):
         assert same(compiled(X, rate), step(X, rate))

@@ -5,6 +5,7 @@ What would change nothing here is a row of the core's ``compat/table.py``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -51,7 +52,7 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
 
 def reset() -> None:
-    """Forget the loops that were planned and compiled; what is on disk stays.
+    """Forget loops that were planned and compiled, and recorded calls; what is on disk stays.
 
     Example:
         >>> from flambeau import compiler
@@ -62,3 +63,5 @@ def reset() -> None:
 
     forget_plans()
     kernels.KERNELS.clear()
+    if "flambeau.jit.replay.call" in sys.modules:
+        sys.modules["flambeau.jit.replay.call"].forget_programs()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from flambeau.jit.explaining import Explanation
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+#: Calls of a function until it is looked at whether Python may be skipped.
+CALLS_BEFORE_REPLAYS = 3
 
 
 def make_plan(calls: list[Any], needed: bytes, key: bytes) -> Any:
@@ -63,16 +65,17 @@ def is_compiling() -> bool:
 @overload
 def compile(model: _F, *, fullgraph: bool = ..., dynamic: bool | None = ..., backend: Any = ...,
             mode: str | None = ..., options: dict[str, Any] | None = ...,
-            disable: bool = ..., replay: bool = ..., check_every: int | None = ...) -> _F: ...
+            disable: bool = ..., replay: bool | None = ...,
+            check_every: int | None = ...) -> _F: ...
 @overload
 def compile(model: None = None, *, fullgraph: bool = ..., dynamic: bool | None = ...,
             backend: Any = ..., mode: str | None = ..., options: dict[str, Any] | None = ...,
-            disable: bool = ..., replay: bool = ...,
+            disable: bool = ..., replay: bool | None = ...,
             check_every: int | None = ...) -> Callable[[_F], _F]: ...
 def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
-            options: dict[str, Any] | None = None, disable: bool = False, replay: bool = False,
-            check_every: int | None = None) -> Any:
+            options: dict[str, Any] | None = None, disable: bool = False,
+            replay: bool | None = None, check_every: int | None = None) -> Any:
     """Run a function as fused loops.
 
     At each call Python runs as always, and so do the operators, but for the kernels of pointwise
@@ -86,13 +89,17 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     values (an index that is out of bounds) do not wait: errors come at their line. Random numbers
     are taken from the generator at once and drawn later. ``explain()`` tells which loops ran.
 
-    With ``replay=True`` Python is skipped as well: the second call is recorded, and later ones run
-    the recorded kernels as long as nothing has changed that Python read: arguments, globals,
-    variables of outer functions, attributes, items, parameters, modes. A function that looks at
-    values, asks the clock, writes to objects or calls what cannot be followed is never replayed,
-    and ``explain()`` tells why. Every ``check_every``-th replay is a recorded call instead, and
-    an error is raised where Python would have done something else. Errors inside a replayed call
-    do not name the line of Python.
+    A function that is called again and again with tensors and values of one kind is recorded, and
+    later calls run the recorded kernels without Python, where that is proved to be the same and
+    turns out to be faster: as long as nothing has changed that Python read, which are arguments,
+    globals, variables of outer functions, attributes, items, parameters, hooks and modes. A
+    function that looks at values, asks the clock, writes to objects or calls what cannot be
+    followed is never replayed, and ``explain()`` tells why. A program keeps alive what it read
+    until the next call. ``replay=False`` has Python run at each call.
+
+    With ``replay=True`` the second call is recorded already, whatever the arguments are, and
+    without a comparison of times. Every ``check_every``-th replay is a recorded call instead, and
+    an error is raised where Python would have done something else.
 
     With ``options={"activation_memory_budget": 0.8}`` calls keep at most that part of what they
     save for backward, where they can: results that are cheap to compute from what is kept anyway
@@ -116,7 +123,8 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         options: ``activation_memory_budget``, from 0 to 1; those of PyTorch's code generator warn
             that they have no effect.
         disable: return ``model`` as it is.
-        replay: skip Python where nothing changed that it read.
+        replay: skip Python where nothing changed that it read; from the second call on, never, or,
+            without it, where that is proved and gains time.
         check_every: how many replays until one is compared with Python; 0 for never. Without it,
             1000, and after each comparison that finds nothing twice as many, up to 64,000.
 
@@ -156,7 +164,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         blocks.append(partial(recompute_within, budget))
     ordinary: Any = partial(CompiledWithin, blocks=blocks) if blocks else Compiled
     if not replay and mode != "reduce-overhead":
-        return wrap(model, ordinary)
+        return wrap(model, ordinary if blocks or replay is False else automatic)
     from flambeau.jit.replay.call import Replayed
 
     return wrap(model, partial(Replayed, every=check_every, ordinary=ordinary))
@@ -213,12 +221,36 @@ def own_name(compiled: Any) -> str | None:
     return path if path and found is compiled else None
 
 
+def automatic(fn: Any) -> Compiled:
+    """A compiled function whose calls are replayed where that is proved and gains time.
+
+    Args:
+        fn: the function.
+    """
+    made = Compiled(fn)
+    made.calls_left = CALLS_BEFORE_REPLAYS
+    return made
+
+
 class Compiled(_Wrapper, DeferredCall):
     """What ``compile`` gives; inside another compiled function it is part of that one's loops.
 
     Args:
         fn: the function.
     """
+
+    refusal = ""        # why calls are not replayed, where nobody asked for it
+
+    def start_replaying(self) -> None:
+        """Have calls replayed from now on where they may be."""
+        from flambeau.jit.replay import automatic
+
+        if automatic.may_replay(self.fn):
+            self.replayer = automatic.start(self, Compiled)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        replays = self.calls_left or self.replayer
+        return own_name(self) or (automatic if replays else type(self), (self.fn,))
 
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """What ran in a call.
@@ -233,8 +265,9 @@ class Compiled(_Wrapper, DeferredCall):
         """
         if args or kwargs:
             return self.measure(*args, **kwargs)
-        lines = []
-        for plan, reason in zip(*(self.report or ((), ())), strict=True):
+        lines = self.replayer.told() if self.replayer else [self.refusal] if self.refusal else []
+        report = self.replayer.ordinary.report if self.replayer else None
+        for plan, reason in zip(*(report or self.report or ((), ())), strict=True):
             lines.append(f"run {f'for {reason}' if reason else 'at the end'}:")
             lines += [f"    {line}" for line in plan.about]
         return "\n".join(lines) or "nothing waited: no tensor was large enough"

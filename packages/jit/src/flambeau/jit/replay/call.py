@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
@@ -31,6 +32,7 @@ FIRST_CHECK, LAST_CHECK = 1000, 64_000
 _CHANGING = threading.Lock()
 #: Results with a history that may be held at once.
 MOST_NODES = 64
+_EVERY: weakref.WeakSet[Replayed] = weakref.WeakSet()
 
 
 class Replayed(bridge.ReplayedCall):
@@ -56,6 +58,7 @@ class Replayed(bridge.ReplayedCall):
         self.refusal = "it was not called twice"
         self.failed: dict[str, int] = {}
         self.graphs: Any = None         # of calls on a device
+        _EVERY.add(self)
 
     def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which there is no program: the first one runs, others are recorded."""
@@ -126,9 +129,7 @@ class Replayed(bridge.ReplayedCall):
         recorded = self._record(args, kwargs)
         difference = _difference(known, recorded)
         if difference:
-            with _CHANGING:
-                self.programs = [each for each in self.programs if each is not program]
-                self.records.pop(id(program), None)
+            self._drop(program)
             raise ReplayError(f"{getattr(self.fn, '__qualname__', self.fn)}: a replay would not "
                               f"have done what Python did: {difference}. Read what changes from "
                               "an argument, or compile without replay=True")
@@ -148,6 +149,18 @@ class Replayed(bridge.ReplayedCall):
                 if node is not None:
                     program.add_node(number, node)
         return result
+
+    def _drop(self, program: Any) -> None:
+        """Have a program stand for no call any more."""
+        with _CHANGING:
+            self.programs = [each for each in self.programs if each is not program]
+            self.records.pop(id(program), None)
+
+    def raised(self, program: Any, error: BaseException) -> None:
+        """Say which line an error belongs to, which a replay does not come by."""
+        known = self.records.get(id(program))
+        if known is not None and program.failed_run >= 0:
+            error.add_note(f"in a replayed call, at {_where(known, program.failed_run)}")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fn, name)
@@ -171,12 +184,24 @@ class Replayed(bridge.ReplayedCall):
             return str(self.graphs.explain())
         if not self.programs:
             return f"not replayed: {self.refusal}\n{self.ordinary.explain()}"
+        return "\n".join(self.told())
+
+    def told(self) -> list[str]:
+        """What is replayed, line by line."""
         lines = []
         for program in self.programs:
             known = self.records[id(program)]
             lines.append(f"replayed: {len(known.runs)} kernels, {known.guards} guards")
             lines += [f"    {line}" for line in known.about]
-        return "\n".join(lines)
+        return lines
+
+
+def forget_programs() -> None:
+    """Let go of what was recorded in this process."""
+    for each in list(_EVERY):
+        with _CHANGING:
+            dropped, each.programs, each.records = each.records, [], {}
+        del dropped                 # which may run finalizers
 
 
 def _describe(failed: tuple[str, Any, Any]) -> str:

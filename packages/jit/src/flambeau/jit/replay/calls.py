@@ -46,14 +46,18 @@ class Calls(Attributes):
     Args:
         reads: the guards.
         step: makes a call that is made anew at every replay.
+        strict: see ``Recorder``.
     """
 
-    def __init__(self, reads: Reads, step: Callable[[Any, Any, tuple[Any, ...]], None]) -> None:
+    def __init__(self, reads: Reads, step: Callable[[Any, Any, tuple[Any, ...]], None],
+                 strict: bool = False) -> None:
+        self.strict = strict
         self.reads = reads
         self.step = step
         self.source_lines: list[tuple[int, str, int]] = []    # kernels before, file, line
         self.trees: dict[int, bool] = {}
         self.tries = 0          # 'try' statements that are open
+        self.uses_own_code = False      # Flambeau's functions, which read their modules' names
 
     # ---- helpers -----------------------------------------------------------------------------
     def refuse(self, why: str) -> None:
@@ -65,6 +69,7 @@ class Calls(Attributes):
     def native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call what reads nothing but its arguments."""
         if not self.reads.is_refused:
+            self.uses_own_code |= not trust.is_native(fn)
             self.source_lines.append((self.reads.recording.count, *here()))
             for each in (*args, *kwargs.values()):
                 self.argument(each, fn)
@@ -145,6 +150,8 @@ class Calls(Attributes):
         if isinstance(fn, FunctionType):
             return self.follow(fn, args, kwargs)
         if type(fn) is partial:
+            if self.strict:
+                self.refuse("a partial is called, which __setstate__ may change")
             self.reads.whole(fn.keywords)
             return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
         if isinstance(fn, trust.COMPILED):

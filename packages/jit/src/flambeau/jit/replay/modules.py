@@ -24,7 +24,7 @@ def call(calls: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         calls.refuse(f"{type(module).__name__} has hooks, or a __call__ of its own")
         return module(*args, **kwargs)
     reads.guard("attribute", module, "_hook_table", None)
-    table = trust.hooks_everywhere(module)
+    table = trust.hooks_everywhere()
     reads.guard("dict", table, tuple(table), tuple(table.values()))
     if is_own_tree(calls, module):
         guard_tree(calls, module)

@@ -36,8 +36,9 @@ class Reads:
         self.versions: dict[int, int] = {}      # of tensors of outside, when they were first met
 
     def refuse(self, why: str) -> None:
-        """There will be no replay."""
+        """There will be no replay, and from now on nothing is held that others could see."""
         self.recording.refuse(why)
+        self.guards.let_go()
         self.inside.clear()
 
     @property

@@ -8,10 +8,11 @@ from typing import Any
 
 from flambeau.jit import bridge
 
-from . import plan, trust
+from . import effects, plan, trust
 from .calls import Calls
 from .reads import MISSING, Reads
 from .trust import VALUES
+from .warned import guard_filters, hear_warnings
 
 
 @dataclass(eq=False)
@@ -40,12 +41,19 @@ class Recorded:
 
 
 class Recorder:
-    """Records one call of a function."""
+    """Records one call of a function.
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    Args:
+        args: those of the call.
+        kwargs: those by name.
+        strict: refuse also what only a program that changes a lot behind the call could change.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False) -> None:
+        self.strict = strict
         self.recording, self.guards = bridge.Recording(), bridge.Guards()
         self.reads = Reads(self.recording, self.guards)
-        self.calls = Calls(self.reads, self.step)
+        self.calls = Calls(self.reads, self.step, strict)
         self.events: list[tuple[int, tuple[Any, ...]]] = []
         self.results: list[tuple[Any, ...]] = []
         self.numbers: dict[int, int] = {}       # of results, by address
@@ -63,7 +71,8 @@ class Recorder:
         self.recording.begin()
         try:
             self._look_at_sources()
-            result = self.calls.call(fn, self.args, self.kwargs)
+            with hear_warnings(lambda: self.calls.refuse("a warning is given")):
+                result = self.calls.call(fn, self.args, self.kwargs)
             return self._finish(result)
         finally:
             self.recording.end()
@@ -248,6 +257,10 @@ class Recorder:
         if self._left(leaving):
             self.reads.refuse("a tensor that the call made is still held by somebody")
         self.reads.end()
+        if self.calls.uses_own_code or self.reads.goes_back or self.recording.calls_python:
+            trust.watch_own_names()
+            self.reads.guard("names", None)
+            guard_filters(self.reads)
         if not self.guards.still_hold():
             self.reads.refuse(f"{self.guards.failed} changed during the call")
         if not self.guards.take_again(self.args, self.kwargs):
@@ -280,6 +293,10 @@ class Recorder:
         offsets, total = plan.lay_out(steps.uses, {k: size for k, size in sizes.items()
                                                    if k not in borrowed})
         used = set().union(*steps.uses)
+        changed = plan.written(runs) & outside
+        if self.strict and not self.recording.made_all_writes():
+            self.reads.refuse("another thread wrote to the same tensors")
+            return
         homes = []
         for k in range(len(memories)):
             if k in origin:
@@ -297,9 +314,10 @@ class Recorder:
         writes = [self.recording.take_writes(each) for each in self.sources]
         self.recording.end()
         made.guards = self.guards.count
-        made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total,
-                                            plan.with_borrowed(steps.steps, steps.uses, borrowed),
-                                            self.results, returned, writes, graph)
+        every = plan.with_borrowed(steps.steps, steps.uses, borrowed)
+        first_effect = effects.first_effect(steps, changed, runs, every)
+        made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, every,
+                                            self.results, returned, writes, graph, first_effect)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import Enum
 from functools import cache
-from types import FunctionType, MethodType, UnionType
+from types import FunctionType, MethodDescriptorType, MethodType, UnionType
 from typing import Any
 
 from flambeau.core import _core
@@ -19,6 +19,10 @@ _CYTHON = type(conversions.to)
 _NATIVE = frozenset({"tensor", "as_tensor", "is_tensor", "promote_types", "result_type", "can_cast",
                      "is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
 _FUNCTIONS = ("flambeau.core.composites.", "flambeau.core.compat.flat_names", "flambeau.nn.")
+#: Modules whose functions run while a call is recorded, by how their names begin.
+_OWN = ("flambeau.nn", "flambeau.core.composites", "flambeau.core.compat", "flambeau.autograd",
+        "flambeau.utils.checkpoint")
+_OWN_ABOVE = ("flambeau", "flambeau.core", "flambeau.core._core")
 _REFUSED = ("flambeau.core.composites.shape.resizing",)
 _MODES = frozenset({"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast"})
 _METHODS = frozenset({
@@ -138,6 +142,18 @@ def is_trusted(fn: Any) -> bool:
         and "." not in fn.__qualname__
 
 
+def is_native(fn: Any) -> bool:
+    """Whether a function that is not followed looks up no names as it runs."""
+    return isinstance(fn, _core.Operator | type(len) | MethodDescriptorType)
+
+
+def watch_own_names() -> None:
+    """Have names of Flambeau's modules that operators and layers look up watched."""
+    for name, module in list(sys.modules.items()):
+        if (name in _OWN_ABOVE or name.startswith(_OWN)) and module is not None:
+            _core.watch_names(module.__dict__)
+
+
 def goes_back(fn: Any) -> bool:
     """Whether a trusted function runs a backward pass, or looks at gradients."""
     module = own_module(fn)
@@ -253,13 +269,14 @@ MISSING = object()
 
 def calls_plainly(module: Any) -> bool:
     """Whether calling a module is calling its ``forward``."""
-    return type(module).__call__ is _module_class().__call__ and module._hook_table is None \
-        and not hooks_everywhere(module)
+    call = _module_class().__call__
+    return type(module).__call__ is call and is_own(getattr(call, "__globals__", {})) \
+        and module._hook_table is None and not hooks_everywhere()
 
 
-def hooks_everywhere(module: Any) -> Any:
+def hooks_everywhere() -> Any:
     """The table of hooks of all modules."""
-    return _module_class().__call__.__globals__["EVERYWHERE"]
+    return sys.modules["flambeau.nn.modules.module._everywhere"].EVERYWHERE
 
 
 def is_list_of_modules(module: Any) -> bool:

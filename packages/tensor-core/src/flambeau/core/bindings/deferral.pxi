@@ -4,7 +4,17 @@ cdef extern from *:
     """
     #include "deferral/deferral.h"
     /* The first members of the cdef class below. */
-    struct fl_deferred_head { PyObject_HEAD vectorcallfunc vectorcall; PyObject *fn, *report; };
+    struct fl_deferred_head {
+        PyObject_HEAD
+        vectorcallfunc vectorcall;
+        PyObject *fn, *report, *replayer;
+        int64_t calls_left;
+    };
+    static int fl_start_replaying(PyObject *self) {
+        PyObject *done = PyObject_CallMethod(self, "start_replaying", NULL);
+        Py_XDECREF(done);
+        return done ? 0 : -1;
+    }
     static void fl_keep_report(struct fl_deferred_head *call) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);     /* of a call that leaves with an error */
@@ -16,6 +26,14 @@ cdef extern from *:
     static PyObject *fl_deferred_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                             PyObject *kwnames) {
         struct fl_deferred_head *call = (struct fl_deferred_head *)self;
+        if (call->calls_left > 0 && --call->calls_left == 0 && fl_start_replaying(self) < 0)
+            return NULL;
+        if (call->replayer != Py_None && fl_deferral_is_on() && !fl_thread.queue) {
+            PyObject *replayer = Py_NewRef(call->replayer);
+            PyObject *result = PyObject_Vectorcall(replayer, args, nargsf, kwnames);
+            Py_DECREF(replayer);
+            return result;
+        }
         PyObject *fn = Py_NewRef(call->fn);
         int before = fl_deferral_enter(self);
         PyObject *result = PyObject_Vectorcall(fn, args, nargsf, kwnames);
@@ -48,6 +66,8 @@ cdef class DeferredCall:
     cdef vectorcallfunc vectorcall  # must stay first, and the next two after it
     cdef readonly object fn
     cdef public object report       # of the last call that ran plans: (plans, what each was for)
+    cdef public object replayer     # what makes calls instead, or None
+    cdef public int64_t calls_left  # until start_replaying is called; 0: it never is
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = fl_deferred_vectorcall

@@ -11,9 +11,12 @@ cdef extern from "replay/program.h":
     cdef cppclass fl_recorder:
         string refusal
         void refuse(string)
+        void let_go()
         int watch_writes(fl_tensor *) except -1
         uint32_t take_writes(const fl_tensor *)
         void count_writes(bint)
+        bint made_all_writes()
+        bint calls_python
         vector[fl_kernel_run] runs
         vector[fl_extent] extents
     cdef cppclass fl_program:
@@ -23,16 +26,27 @@ cdef extern from "replay/program.h":
         void take_graph(PyObject *)
         PyObject *play(fl_tensor **, size_t) except? NULL
         void add_node(size_t, PyObject *)
+        size_t first_effect
+        int64_t failed_run
     int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **)
     void fl_record_begin(fl_recorder *)
     void fl_record_end(fl_recorder *)
     void fl_record_pause(fl_recorder *)
     void fl_record_resume(fl_recorder *)
+    void fl_record_refuse(const char *)
 
 cdef extern from "Python.h":
     ctypedef struct PyThreadState:
         void *c_tracefunc               # what sys.settrace and debuggers have each line shown to
+        void *c_profilefunc             # what sys.setprofile has each call shown to
     PyThreadState *PyThreadState_Get()
+
+cdef inline bint _is_traced() noexcept:
+    cdef PyThreadState *thread = PyThreadState_Get()
+    return thread.c_tracefunc != NULL or thread.c_profilefunc != NULL
+
+cdef extern from "replay/names.h":
+    int fl_watch_names(PyObject *) except -1
 
 cdef extern from "replay/describe.h":
     object fl_record_runs(const fl_recorder *)
@@ -52,6 +66,7 @@ cdef extern from "replay/guards.h":
         int take_arguments(PyObject *, PyObject *) except -1
         void keep_apart_all(const fl_recorder *)
         bint still_hold()
+        void let_go()
         bint hold(PyObject *, PyObject *)
     int (*fl_leaf_state)(fl_tensor *, PyObject **)
     bint fl_is_unwatched() noexcept
@@ -96,6 +111,7 @@ cdef class Recording:
     def refuse(self, str why):
         """There will be no program, for a reason; the first one counts."""
         self.it.refuse(why.encode())
+        self.it.let_go()
 
     def watch_writes(self, Tensor t not None):
         """Count writes to a tensor from now on."""
@@ -109,6 +125,15 @@ cdef class Recording:
     def take_writes(self, Tensor t not None):
         """How often a watched tensor was written to; those writes are the caller's now."""
         return self.it.take_writes(<fl_tensor *><PyObject *>t)
+
+    def made_all_writes(self):
+        """Whether only its kernels wrote to what they wrote to, and no other thread."""
+        return self.it.made_all_writes()
+
+    @property
+    def calls_python(self):
+        """Whether functions of Flambeau's own modules ran."""
+        return self.it.calls_python
 
     @property
     def count(self):
@@ -153,6 +178,10 @@ cdef class Guards:
         """Guard the arguments, and number the tensors among them."""
         self.it.take_arguments(<PyObject *>args, <PyObject *>kwargs)
 
+    def let_go(self):
+        """Hold nothing any more."""
+        self.it.let_go()
+
     def sources(self):
         """The tensors among the arguments, as numbered."""
         return [<object><PyObject *>self.it.sources[i] for i in range(self.it.sources.size())]
@@ -194,14 +223,17 @@ cdef class ReplayProgram:
         returned: How they are returned.
         source_writes: How often each argument is written to.
         graph: What makes the results' histories, or None (flambeau.autograd's ``GraphCopy``).
+        first_effect: How many steps come before the first that changes what anybody sees.
     """
     cdef fl_program it
     cdef readonly Guards guards
     cdef readonly int nodes             # histories that were added
+    cdef public object trial            # what ReplayedCall.tried notes, until that is decided
 
     def __init__(self, Recording recording not None, Guards guards not None, list homes not None,
                  int64_t arena, list steps not None, list results not None,
-                 tuple returned not None, list source_writes not None, graph=None):
+                 tuple returned not None, list source_writes not None, graph=None,
+                 size_t first_effect=0):
         if recording.it is NULL:
             raise RuntimeError("a recording makes one program")
         self.guards = guards
@@ -212,8 +244,14 @@ cdef class ReplayProgram:
             self.it.source_writes.push_back(count)
         self.it.prepare(<PyObject *>homes, arena, <PyObject *>steps, <PyObject *>results,
                         <PyObject *>returned)
+        self.it.first_effect = first_effect
         if graph is not None:
             self.it.take_graph(<PyObject *>graph)
+
+    @property
+    def failed_run(self):
+        """The kernel that raised in the last replay that ended with an error, or -1."""
+        return self.it.failed_run
 
     def add_node(self, size_t result, node):
         """One more history for a result that requires grad."""
@@ -242,11 +280,10 @@ cdef class ReplayedCall:
     def __call__(self, *args, **kwargs):
         cdef ReplayProgram program
         cdef fl_guards *guards
-        cdef PyObject *result
         if self.instead is not None:
             return self.instead(*args, **kwargs)
         if fl_default_device == 0 and _scope_readers == 0 and fl_deferral_is_on() \
-                and PyThreadState_Get().c_tracefunc == NULL:
+                and not _is_traced():
             for each in self.programs:
                 program = <ReplayProgram>each
                 guards = &program.guards.it
@@ -256,14 +293,32 @@ cdef class ReplayedCall:
                 if self.left < 0 < self.every:
                     self.left = self.every
                     return self.checked(program, args, kwargs)
-                result = program.it.play(guards.sources.data(), guards.sources.size())
-                if result is NULL:
-                    return self.without_room(program, args, kwargs)
-                self.replays += 1
-                answer = <object>result
-                Py_DECREF(answer)
-                return answer
+                if program.trial is not None:
+                    return self.tried(program, args, kwargs)
+                return self.play(program, args, kwargs)
         return self.missed(args, kwargs)
+
+    cdef object play(self, ReplayProgram program, tuple args, dict kwargs):
+        """Replay a program whose guards hold."""
+        cdef fl_guards *guards = &program.guards.it
+        cdef PyObject *result
+        try:
+            result = program.it.play(guards.sources.data(), guards.sources.size())
+        except Exception as error:
+            self.raised(program, error)
+            raise
+        if result is NULL:
+            return self.without_room(program, args, kwargs)
+        self.replays += 1
+        answer = <object>result
+        Py_DECREF(answer)
+        return answer
+
+    def replay(self, ReplayProgram program not None, tuple args, dict kwargs):
+        """Replay a program, or call the function where the guards do not hold any more."""
+        if not program.guards.it.hold(<PyObject *>args, <PyObject *>kwargs):
+            return self.missed(args, kwargs)
+        return self.play(program, args, kwargs)
 
     def __get__(self, obj, cls):
         return self if obj is None else PyMethod_New(self, obj)
@@ -277,6 +332,13 @@ cdef class ReplayedCall:
         """A call for which there is no program."""
         return self.fn(*args, **kwargs)
 
+    def tried(self, program, tuple args, dict kwargs):
+        """A call that a program stands for which may turn out to be slower than the function."""
+        return self.replay(program, args, kwargs)
+
+    def raised(self, program, error):
+        """A kernel raised in a replay."""
+
     def checked(self, program, tuple args, dict kwargs):
         """A call that is recorded again, and compared."""
         return self.fn(*args, **kwargs)
@@ -286,10 +348,33 @@ cdef class ReplayedCall:
         return self.fn(*args, **kwargs)
 
 
+def watch_names(dict names not None):
+    """Have guards of the kind "names" fail where something else is assigned to names of a module.
+
+    Args:
+        names: what the module holds.
+    """
+    fl_watch_names(<PyObject *>names)
+
+
+def watch_names(dict names not None):
+    """Have guards of the kind "names" fail where something else is assigned to names of a module.
+
+    Args:
+        names: What the module holds.
+    """
+    fl_watch_names(<PyObject *>names)
+
+
+def refuse_replay(str why not None):
+    """Say why the call that is recorded on this thread, if one is, must not be replayed."""
+    fl_record_refuse(why.encode())
+
+
 def may_record() -> bool:
     """Whether nothing watches this thread that a recording would not hear of."""
     return fl_is_unwatched() and fl_default_device == 0 and _scope_readers == 0 \
-        and fl_deferral_is_on() and PyThreadState_Get().c_tracefunc == NULL
+        and fl_deferral_is_on() and not _is_traced()
 
 
 def configure_replay(size_t leaf_state, size_t remake_graph):

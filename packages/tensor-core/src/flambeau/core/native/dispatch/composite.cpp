@@ -1,6 +1,7 @@
 /* Calling composites in Python: arguments become objects, results go where the caller wants them. */
 #include "dispatch/caller.h"
 #include "dispatch/history.h"
+#include "replay/replay.h"
 
 /* The tensor itself, or a clone: what a composite's operators save must not be written to. */
 static PyObject *box_apart(const fl_value *v) {
@@ -131,6 +132,7 @@ int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out)
     fl_tensor *target = out[0].tag == FL_TENSOR ? out[0].t : nullptr;
     PyObject *function = composite_function(op);
     int made = 0;
+    fl_record_python();
     if (function && box_arguments(in, n, saves_target(in, n, out) ? target : nullptr, args + 1,
                                   &made) == 0)
         result = PyObject_Vectorcall(function, args + 1,

@@ -1,10 +1,12 @@
 /* Checking guards: a few nanoseconds each, since every call that is replayed passes them. */
 #include "replay/guards.h"
+#include "replay/names.h"
 #include "dispatch/captures.h"
 #include "overrides/override.h"
 #include <algorithm>
 
 int (*fl_leaf_state)(fl_tensor *, PyObject **) = nullptr;
+extern bool fl_fill_uninitialized;          /* creation/copies.cpp */
 
 bool fl_is_unwatched(void) {
     PyObject *grad;
@@ -73,7 +75,7 @@ static bool same_list(PyObject *list, PyObject *items) {
     return true;
 }
 
-static bool same_dict(PyObject *dict, PyObject *keys, PyObject *values) {
+bool fl_same_dict(PyObject *dict, PyObject *keys, PyObject *values) {
     if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys))
         return false;
     PyObject *key, *value;
@@ -101,9 +103,9 @@ static bool same_attribute(const fl_guard &g) {
     return same;
 }
 
-static bool has_tag(PyObject *type, uint32_t tag) {
+static bool has_tag(PyObject *type, uint64_t tag) {
     PyTypeObject *t = (PyTypeObject *)type;
-    return tag && (uint32_t)t->tp_version_tag == tag;       /* 0 once anything was assigned */
+    return tag && (uint64_t)t->tp_version_tag == tag;       /* 0 once anything was assigned */
 }
 
 /* Code, defaults and those of keywords, None where there are none. */
@@ -122,11 +124,12 @@ static bool guard_holds(const fl_guard &g) {
     case FL_G_ITEM: return same_item(g.of, g.key, g.value);
     case FL_G_CELL: return fl_same_value(PyCell_GET(g.of), g.value);
     case FL_G_LIST: return same_list(g.of, g.value);
-    case FL_G_DICT: return same_dict(g.of, g.key, g.value);
+    case FL_G_DICT: return fl_same_dict(g.of, g.key, g.value);
     case FL_G_ATTRIBUTE: return same_attribute(g);
     case FL_G_TYPE: return (PyObject *)Py_TYPE(g.of) == g.value;
     case FL_G_FUNCTION: return same_function(g.of, g.value);
     case FL_G_CLASS: return has_tag(g.of, g.tag);
+    case FL_G_NAMES: return fl_names_generation() == g.tag;
     case FL_G_TENSOR:
         return t->data == g.geometry.data && t->storage == g.geometry.storage &&
                fits_geometry(g.geometry, t);
@@ -136,12 +139,18 @@ static bool guard_holds(const fl_guard &g) {
     return false;
 }
 
-fl_guards::~fl_guards() {
-    for (fl_guard &g : list) {
+void fl_guards::let_go(void) {
+    std::vector<fl_guard> guards;
+    guards.swap(list);
+    for (fl_guard &g : guards) {
         Py_XDECREF(g.of);
         Py_XDECREF(g.key);
         Py_XDECREF(g.value);
     }
+}
+
+fl_guards::~fl_guards() {
+    let_go();
     std::vector<fl_argument *> parts{&args, &kwargs};
     while (!parts.empty()) {
         fl_argument *part = parts.back();
@@ -172,7 +181,7 @@ void fl_guards::keep_apart_all(const fl_recorder *r) {
 }
 
 static const char *const NAMES[] = {"item", "cell", "list", "dict", "attribute", "type", "class",
-                                    "function", "tensor", "hooks", "leaf"};
+                                    "function", "names", "tensor", "hooks", "leaf"};
 
 /* (kind, object, key, value): keys and values may be missing, which NotImplemented says. */
 int fl_guards::add(PyObject *o) {
@@ -195,7 +204,9 @@ int fl_guards::add(PyObject *o) {
 #if PY_VERSION_HEX >= 0x030C0000
         PyUnstable_Type_AssignVersionTag((PyTypeObject *)of);
 #endif
-        g.tag = (uint32_t)((PyTypeObject *)of)->tp_version_tag;
+        g.tag = (uint64_t)((PyTypeObject *)of)->tp_version_tag;
+    } else if (g.kind == FL_G_NAMES) {
+        g.tag = fl_names_generation();
     } else if (g.kind == FL_G_TENSOR) {
         g.geometry = geometry_of((fl_tensor *)of);
         g.key = Py_NewRef((PyObject *)fl_root_storage(((fl_tensor *)of)->storage));
@@ -247,6 +258,7 @@ int fl_guards::take_arguments(PyObject *given, PyObject *named) {
     mode = fl_thread.mode;
     default_dtype = fl_default_dtype;
     by_dtype = fl_promote_by_dtype;
+    fills = fl_fill_uninitialized;
     return note(given, args) < 0 || note(named, kwargs) < 0 ? -1 : 0;
 }
 
@@ -326,7 +338,7 @@ void fl_guards::note_failure(const fl_guard &g) {
 bool fl_guards::hold(PyObject *given, PyObject *named) {
     sources.clear();
     if (fl_thread.mode != mode || !fl_is_unwatched() || fl_default_dtype != default_dtype ||
-        fl_promote_by_dtype != by_dtype)
+        fl_promote_by_dtype != by_dtype || fl_fill_uninitialized != fills)
         return false;
     if (!fits(args, given) || !fits(kwargs, named) || !sources_apart())
         return false;

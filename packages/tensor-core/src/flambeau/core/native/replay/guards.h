@@ -12,6 +12,7 @@ enum fl_guard_kind {
     FL_G_TYPE,          /* object, its type */
     FL_G_CLASS,         /* type: nothing was assigned to it or its bases */
     FL_G_FUNCTION,      /* function, its code and defaults */
+    FL_G_NAMES,         /* Flambeau's own modules have what they had: see names.h */
     FL_G_TENSOR,        /* tensor: memory, geometry and flags */
     FL_G_HOOKS,         /* tensor: a leaf that has none */
     FL_G_LEAF           /* the same, and its gradient or NULL */
@@ -28,7 +29,7 @@ struct fl_geometry {
 struct fl_guard {
     fl_guard_kind kind;
     PyObject *of = nullptr, *key = nullptr, *value = nullptr;
-    uint32_t tag = 0;
+    uint64_t tag = 0;               /* CLASS: its version; NAMES: the generation */
     fl_geometry geometry;
 };
 
@@ -49,10 +50,11 @@ struct fl_guards {
     std::vector<const PyObject *> storages;     /* of tensors that are no arguments, sorted */
     uint32_t mode = 0;
     int default_dtype = 0;
-    bool by_dtype = false;
+    bool by_dtype = false, fills = false;
     PyObject *failed = nullptr;                 /* what did not fit, for people */
 
     ~fl_guards();
+    void let_go(void);
     int add(PyObject *description);
     int take_arguments(PyObject *args, PyObject *kwargs);
     void keep_apart(const PyObject *storage);
@@ -73,5 +75,7 @@ struct fl_guards {
 extern int (*fl_leaf_state)(fl_tensor *t, PyObject **grad);
 /* Whether two objects are one, or values of one type that nobody can tell apart. */
 bool fl_same_value(PyObject *a, PyObject *b);
+/* Whether a dict has these keys and values, in this order. */
+bool fl_same_dict(PyObject *dict, PyObject *keys, PyObject *values);
 /* Whether nothing watches this thread. */
 bool fl_is_unwatched(void);

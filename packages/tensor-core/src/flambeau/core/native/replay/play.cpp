@@ -126,13 +126,22 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
 }
 
 int fl_program::run_steps(fl_running &now) {
-    for (fl_program_step &step : steps)
-        if (run_step(step, now) < 0) {
-            count_writes_before(step, now);
-            return -1;
-        }
+    for (size_t i = 0; i < steps.size(); i++)
+        if (run_step(steps[i], now) < 0)
+            return fail(i, now);
     count_writes(now);
     return 0;
+}
+
+/* Where nothing has changed so far, Python runs the call, whose error tells the line. */
+int fl_program::fail(size_t i, const fl_running &now) {
+    const bool is_python = steps[i].kind == FL_STEP_CALL || steps[i].kind == FL_STEP_GRAD;
+    failed_run = steps[i].kind == FL_STEP_RUN ? (int64_t)steps[i].index : -1;
+    if (i < first_effect && !is_python)
+        PyErr_Clear();
+    else
+        count_writes_before(steps[i], now);
+    return -1;
 }
 
 void fl_program::count_writes(const fl_running &now) {

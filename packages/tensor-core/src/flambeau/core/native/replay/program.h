@@ -70,6 +70,8 @@ struct fl_program {
     fl_storage *arena = nullptr;
     PyObject *graph = nullptr;              /* makes the results' histories */
     bool is_running = false;
+    size_t first_effect = 0;                /* steps before it change nothing that anybody sees */
+    int64_t failed_run = -1;                /* the kernel that raised last */
 
     ~fl_program();
     int prepare(PyObject *rooms, int64_t arena_bytes, PyObject *steps, PyObject *results,
@@ -91,6 +93,7 @@ struct fl_program {
     int add_returned(PyObject *o, fl_returned &to);
     fl_tensor *tensor_of(int64_t extent);
     int run_steps(struct fl_running &now);
+    int fail(size_t step, const struct fl_running &now);
     int run_step(fl_program_step &step, struct fl_running &now);
     void count_writes(const struct fl_running &now);
     void count_writes_before(const fl_program_step &failed, const struct fl_running &now);

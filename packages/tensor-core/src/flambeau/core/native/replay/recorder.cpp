@@ -61,16 +61,35 @@ void fl_record_escape(const char *why) {
         fl_recording->refuse(std::string(why) + " looks at values");
 }
 
+void fl_record_python(void) {
+    if (fl_recording)
+        fl_recording->calls_python = true;
+}
+
+void fl_record_refuse(const char *why) {
+    if (fl_recording)
+        fl_recording->refuse(why);
+}
+
 void fl_recorder::refuse(const std::string &why) {
     if (refusal.empty())
         refusal = why;
 }
 
-fl_recorder::~fl_recorder() {
+/* Some functions ask who else has a tensor's memory. */
+void fl_recorder::let_go(void) {
+    std::vector<fl_written> aliases;
+    aliases.swap(writes);
+    counters.clear();
+    outside.clear();
     for (fl_memory &m : memories)
-        Py_XDECREF(m.outside);
-    for (fl_written &w : writes)
+        Py_CLEAR(m.outside);
+    for (fl_written &w : aliases)
         Py_DECREF(w.alias);
+}
+
+fl_recorder::~fl_recorder() {
+    let_go();
     for (PyObject *o : objects)
         Py_DECREF(o);
 }
@@ -190,8 +209,8 @@ fl_value fl_recorder::keep(const fl_value &v) {
 
 /* Count writes to a tensor that was there before. */
 int fl_recorder::watch_writes(fl_tensor *t) {
-    if (counters.count(t->version) || mark_of(fl_root_storage(t->storage), this) ||
-        foreign.count((fl_storage *)t->storage))
+    if (!refusal.empty() || counters.count(t->version) ||
+        mark_of(fl_root_storage(t->storage), this) || foreign.count((fl_storage *)t->storage))
         return 0;
     fl_recorder *own = fl_recording;
     fl_recording = nullptr;
@@ -225,6 +244,20 @@ void fl_recorder::count_writes(bool again) {
         else
             w.count += now - w.version;
     }
+}
+
+/* Whether the kernels account for all that versions have counted. */
+bool fl_recorder::made_all_writes(void) const {
+    std::vector<uint32_t> own(writes.size());
+    for (const fl_kernel_run &run : runs)
+        for (uint32_t i : run.writes)
+            own[i]++;
+    for (size_t i = 0; i < writes.size(); i++) {
+        const fl_written &w = writes[i];
+        if (own[i] != w.count + (*w.alias->version & ~FL_VERSION_SAVED) - w.version)
+            return false;
+    }
+    return true;
 }
 
 int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {

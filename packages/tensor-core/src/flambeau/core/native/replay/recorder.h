@@ -54,16 +54,19 @@ struct fl_recorder {
     std::vector<fl_written> writes;
     std::unordered_map<const uint32_t *, size_t> counters;
     int64_t sources_taken = 0;
+    bool calls_python = false;                  /* functions of Flambeau's modules ran */
     std::string refusal;
 
     ~fl_recorder();
     void refuse(const std::string &why);
+    void let_go(void);                          /* of what others could see that it holds */
     int64_t memory_of(const fl_tensor *t);      /* -1: refused */
     int64_t extent_of(const fl_tensor *t, bool fills);
     void note_write(fl_memory &m, bool is_written);
     int watch_writes(fl_tensor *t);
     uint32_t take_writes(const fl_tensor *t);   /* counted so far, and no longer by this */
     void count_writes(bool again);              /* up to now; `again`: from now on, too */
+    bool made_all_writes(void) const;           /* other threads wrote nothing meanwhile */
     int record(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 
   private:
@@ -75,3 +78,5 @@ void fl_record_begin(fl_recorder *r);
 void fl_record_end(fl_recorder *r);
 void fl_record_pause(fl_recorder *r);
 void fl_record_resume(fl_recorder *r);
+/* The call that is recorded on this thread, if one is, must not be replayed. */
+void fl_record_refuse(const char *why);

@@ -14,6 +14,8 @@ extern __thread fl_recorder *fl_recording __attribute__((tls_model("initial-exec
 int fl_record_kernel(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 /* Memory is about to be read or written by somebody who is no kernel. */
 void fl_record_escape(const char *why);
+/* A function of Flambeau's modules is about to run. */
+void fl_record_python(void);
 /* A storage was made. */
 void fl_record_birth(fl_storage *s);
 /* It shows memory that it did not allocate. */

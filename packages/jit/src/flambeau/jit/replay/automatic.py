@@ -1,0 +1,187 @@
+"""Compiled calls that are replayed unasked: where that is proved, and where it pays."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+from types import FunctionType, MethodType
+from typing import Any
+
+from flambeau.jit import bridge
+
+from . import trust
+from .call import REPLAYS_FOR_RECORDING, Replayed
+from .record import Recorded, Recorder
+
+#: Calls of one kind until one is recorded, and how many kinds are distinguished.
+CALLS_BEFORE = 2
+MOST_KINDS = 256
+#: Recordings that come to nothing until a function is left alone.
+MOST_FAILURES = 2
+#: Replays that are compared with calls, in turn: so many, and up to that many where they differ by
+#: less than an eighth, or more than a fifth of them disagree, as other work slows both.
+TRIALS, MOST_TRIALS = 5, 15
+NARROW, MOST_IN_DISAGREEMENT = 1 / 8, 1 / 5
+#: The part of a call's time that a replay may take.
+MOST_OF_TIME = 1.02
+#: What replays that turned out to be faster pay for: recordings, and the most that are paid for.
+RECORDINGS_FOR_GAIN, MOST_BUDGET = 2, 64
+#: Calls after recordings had to stop, none of them replayed, until a function is left alone.
+MOST_MISSES = 64
+#: A kind of calls that is not replayed.
+NEVER = -1
+
+
+class Automatic(Replayed):
+    """What makes the calls of a compiled function once it was called a few times.
+
+    Nothing is compared with Python later: what is not proved is not replayed. Arguments are tensors
+    and values, so that no program keeps objects alive that only a caller had.
+
+    Args:
+        fn: the function.
+        ordinary: the compiled function that runs Python.
+        give_up: called once nothing will ever be replayed, with the reason.
+    """
+
+    def __init__(self, fn: Any, ordinary: Callable[[Any], Any],
+                 give_up: Callable[[str], None]) -> None:
+        super().__init__(fn, 0, ordinary)
+        self.give_up = give_up
+        self.kinds: dict[Any, int] = {}
+        self.credit = self.misses = 0
+
+    def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call for which there is no program: those that come again are recorded."""
+        kind = _kind(args, kwargs)
+        count = self.kinds.get(kind, 0)
+        if None in kind or count == NEVER or not bridge.may_record():
+            if None in kind:
+                self._fail("an argument is neither a tensor nor a value")
+            return self.ordinary(*args, **kwargs)
+        if len(self.kinds) >= MOST_KINDS and not count:
+            self._fail("arguments are others at each call")
+            return self.ordinary(*args, **kwargs)
+        self.kinds[kind] = count + 1
+        if count + 1 < CALLS_BEFORE or not self._may_record(args, kwargs):
+            self._stop_where_nothing_is_gained()
+            return self.ordinary(*args, **kwargs)
+        self._forget_stale(args, kwargs)
+        self.budget -= 1
+        return self._make(args, kwargs)
+
+    def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        recorded = self._record(args, kwargs)
+        if recorded.program is None:
+            self._fail(recorded.refusal)
+        else:
+            self.failures = 0
+            recorded.program.trial = []
+            self._keep(recorded, args, kwargs)
+        return recorded.result
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
+        return Recorder(args, kwargs, strict=True).run(self.fn)
+
+    def _may_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        replays = self.earned()
+        self.misses = 0 if replays else self.misses
+        self.credit += replays
+        self.budget = min(self.budget + self.credit // REPLAYS_FOR_RECORDING, MOST_BUDGET)
+        self.credit %= REPLAYS_FOR_RECORDING
+        return self.budget >= 1 and self.failures < MOST_FAILURES \
+            and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+    def _stop_where_nothing_is_gained(self) -> None:
+        self.misses += self.budget < 1
+        if self.misses > MOST_MISSES:
+            self.programs, self.records = [], {}
+            self._fail(f"{self.refusal}; too often to record each time")
+            self._fail(self.refusal)
+
+    def _forget_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let go of programs for these arguments, which read what is there no more."""
+        for program in self._alike(args, kwargs):
+            if program.guards.failed:
+                self.refusal = f"{program.guards.failed[0]} changes between calls"
+            self._drop(program)
+
+    def _fail(self, why: str) -> None:
+        self.failures += 1
+        self.refusal = why
+        if self.failures >= MOST_FAILURES and not self.programs:
+            self.instead = self.ordinary
+            self.give_up(f"not replayed: {why}")
+
+    def tried(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A replay, or a call that is compared with one, until it is known which takes longer."""
+        trial = program.trial
+        start = perf_counter()
+        if len(trial) % 2:
+            result = self.ordinary(*args, **kwargs)
+        else:
+            result = self.replay(program, args, kwargs)
+        trial.append(perf_counter() - start)
+        if len(trial) >= 2 + 2 * TRIALS and len(trial) % 2 == 0:
+            self._decide(program, trial, _kind(args, kwargs))
+        return result
+
+    def _decide(self, program: Any, trial: list[float], kind: Any) -> None:
+        pairs = list(zip(trial[2::2], trial[3::2], strict=True))    # the first is cold
+        parts = [replay / max(call, 1e-9) for replay, call in pairs]
+        part = median(parts) if parts else 0.0
+        others = sum((each > 1) != (part > 1) for each in parts)
+        is_clear = abs(part - 1) > NARROW and others <= MOST_IN_DISAGREEMENT * len(parts)
+        if not is_clear and len(parts) < MOST_TRIALS:
+            return
+        program.trial = None
+        if part > MOST_OF_TIME:
+            self.refusal = "replays take as long as calls"
+            self.kinds[kind] = NEVER
+            self._drop(program)
+        else:
+            self.budget = min(self.budget + RECORDINGS_FOR_GAIN, MOST_BUDGET)
+
+
+def _kind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What calls share that one program may stand for; it has a ``None`` where none may."""
+    return (bridge.is_grad_enabled(), bridge.is_inference_mode(), *_tokens((args, kwargs)))
+
+
+def _tokens(value: Any) -> Iterator[Any]:
+    """What tells kinds of calls apart; ``None`` for what is neither a tensor nor a value."""
+    kind = type(value)
+    if trust.is_tensor(value):
+        yield (tuple(value.shape), value.dtype, value.requires_grad)
+    elif kind is tuple or kind is list:
+        yield (kind, len(value))
+        for each in value:
+            yield from _tokens(each)
+    elif kind is dict:
+        yield (kind, *value) if all(type(key) is str for key in value) else None
+        for each in value.values():
+            yield from _tokens(each)
+    elif trust.is_value(value) or trust.is_constant(value) and trust.hashes_plainly(value):
+        yield (kind, value)
+    else:
+        yield None
+
+
+def may_replay(fn: Any) -> bool:
+    """Whether calls of a function may ever be replayed without being asked to."""
+    return isinstance(fn, FunctionType | MethodType) or trust.is_module(fn)
+
+
+def start(compiled: Any, ordinary: Callable[[Any], Any]) -> Any:
+    """What makes the calls of a compiled function from now on."""
+    owner = weakref.ref(compiled)
+
+    def give_up(why: str) -> None:
+        found = owner()
+        if found is not None:
+            found.replayer, found.refusal = None, why
+
+    return Automatic(compiled.fn, ordinary, give_up)

@@ -1,0 +1,34 @@
+"""What of a recorded call anybody sees before its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .plan import Steps
+
+
+def first_effect(steps: Steps, changed: set[int], runs: Sequence[Any], every: list[Any]) -> int:
+    """How many steps of a program come before the first that changes what is there afterwards.
+
+    An error among them leaves all as it was, so that Python can run the call instead, whose error
+    tells its line.
+
+    Args:
+        steps: the steps as they were planned.
+        changed: memories of outside that are written to.
+        runs: the kernels.
+        every: the steps with those that make memory.
+    """
+    if any(type(value).__name__ == "Generator" for run in runs for value in run[1]):
+        return 0
+    for step, uses in zip(steps.steps, steps.uses, strict=True):
+        if uses & changed or step[0] == "grad" or step[0] == "call" and not _is_repeatable(step):
+            return next(k for k, each in enumerate(every) if each is step)
+    return len(every)
+
+
+def _is_repeatable(step: tuple[Any, ...]) -> bool:
+    """Whether a call may be made twice: gradients that were let go of are not there to be let go of
+    again."""
+    return getattr(step[1].fn, "__name__", "") == "zero_grad"
