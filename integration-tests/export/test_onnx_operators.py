@@ -17,11 +17,11 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 TRIED = {"float32": 6, "int64": 3, "bool": 2}
 
 #: Operators that may be refused: see "What is refused" in docs/guide/onnx.md.
-LINALG = """linalg_lu_factor_ex lu_permutation linalg_solve_lu linalg_invert linalg_det_lu
-    linalg_slogdet_lu linalg_cholesky_ex linalg_solve_triangular linalg_qr geqrf
+LINALG = """lu_permutation linalg_det_lu linalg_lu_factor_ex linalg_lu_factor linalg_lu lu
+    linalg_solve_lu linalg_qr qr geqrf
     linalg_householder_product ormqr linalg_lstsq_by linalg_ldl_factor_ex linalg_ldl_solve
     linalg_eigh eigh_values linalg_eig eig_values linalg_svd svd_values linalg_tensorinv
-    linalg_lu_factor linalg_lu lu qr linalg_svdvals svd linalg_matrix_rank linalg_pinv pinv_svd
+    linalg_svdvals svd linalg_matrix_rank linalg_pinv pinv_svd
     pinverse linalg_cond matrix_exp"""
 SPECIAL = """lgamma digamma trigamma igamma igammac zeta i0 i0e i1 i1e modified_bessel_k0
     modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 bessel_j0 bessel_j1
@@ -102,7 +102,9 @@ def compare(key, program, found):
         session.get_inputs(), found, strict=True)})
     for a, b in list(zip(made, wanted, strict=True))[:1 if key in LOOSE else None]:
         assert a.shape == tuple(b.shape) and a.dtype == b.numpy().dtype
-        np.testing.assert_allclose(a, b.numpy(), rtol=1e-5, atol=1e-5)
+        # Rounding errors of a transform are those of its greatest result.
+        size = max(1.0, float(b.abs().max())) if "fft" in key else 1.0
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-5, atol=1e-5 * size)
 
 
 @pytest.mark.slow

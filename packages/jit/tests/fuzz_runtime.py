@@ -107,6 +107,7 @@ class Driver:
 
 def main(command: str, seconds: float, seed: int) -> int:
     """Run until the time is over or something is found."""
+    sys.setrecursionlimit(10_000)       # graphs are nested some hundred levels deep, and copied
     with tempfile.TemporaryDirectory() as folder:
         contents = list(programs(Path(folder)))
     operators = sorted({opdef.key for opdef in OPDEFS} | {"fused", "view_write"})

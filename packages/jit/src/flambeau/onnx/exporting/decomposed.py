@@ -21,19 +21,18 @@ def function_of(node: Node) -> Callable[..., Any] | None:
     return rewritten.find(node) or decomposition(node.op)
 
 
-def recorded(b: Builder, node: Node, wanted: Sequence[int]) -> Graph:
+def recorded(b: Builder, node: Node, wanted: Sequence[int], function: Callable[..., Any]) -> Graph:
     """The graph of a node's decomposition, over the node's tensors, for sizes that vary.
 
     Args:
         b: What is written; it learns where the graph's symbols are read.
         node: The node.
         wanted: Which of its results are used; the graph gives these.
+        function: Takes the node's arguments and gives its results.
 
     Raises:
         ExportError: The decomposition takes other paths for other sizes.
     """
-    function = function_of(node)
-    assert function is not None
     values = list(dict.fromkeys(node.inputs))
     if any(isinstance(arg, Dim) for arg in _leaves(node.args)):
         refuse(node, "a size that varies is not written here; trace it with dynamic=False")

@@ -36,22 +36,3 @@ def write_cdist(b: Builder, node: Node, x: Value, other: Value, p: Any = 2.0) ->
 @emits("linalg_det_lu")
 def write_det(b: Builder, node: Node, x: Value) -> Name:
     return b.add("Det", b.of(x))
-
-
-@emits("fft_r2c")
-def write_rfft(b: Builder, node: Node, x: Value, dim: Any, scale: Any = 1.0, onesided: Any = True,
-               forward: Any = True) -> Name:
-    """A transform; complex numbers are pairs in a last dimension."""
-    if len(dim) != 1 or not forward:
-        refuse(node, "transforms of several dimensions, or backward ones, are not written")
-    name = b.add("Unsqueeze", b.of(x), b.whole(len(x.shape)))
-    axis = dim[0] % len(x.shape)
-    given = {"axis": axis} if b.opset < 20 else {}
-    inputs = [name] if b.opset < 20 else [name, "", b.constant(axis, "int64")]
-    found = b.add("DFT", *inputs, onesided=int(bool(onesided)), **given)
-    return found if scale == 1 else b.add("Mul", found, b.constant(scale, x.dtype))
-
-
-@emits("view_as_real")
-def write_view_as_real(b: Builder, node: Node, x: Value) -> Name:
-    return b.of(x)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import flambeau
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.opset import FUSED
 from flambeau.onnx.errors import ExportError
 from flambeau.onnx.exporting import (  # noqa: F401
     activations,
+    complex_numbers,
     drawing,
     indexing,
     layers,
+    linear_algebra,
     looped,
     losses,
     pointwise,
@@ -99,6 +102,8 @@ def _inputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:
 def _captures(b: Builder, graph: Graph) -> None:
     for capture in graph.captures:
         tensor = capture.tensor.detach().cpu()
+        if capture.value.dtype in complex_numbers.REAL:
+            tensor = flambeau.view_as_real(tensor)
         array = tensor.float().numpy() if capture.value.dtype == "bfloat16" else tensor.numpy()
         held = b.tensor(b.fresh(capture.name), array)
         b.tensors[capture.value] = capture.tensor.detach().cpu()
@@ -143,24 +148,25 @@ def _inside(b: Builder, graph: Graph, given: Sequence[str]) -> list[str]:
 
 def _operator(b: Builder, node: Node) -> None:
     """An operator by its own writer, by its formula, or else by other operators."""
-    if node.op not in _OF_COMPLEX and any("complex" in each.dtype for each in (
-            *node.inputs, *node.outputs[:1])):
-        refuse(node, "complex numbers are not written")
     if any(each not in b.names for each in node.inputs):
         refuse(node, "it uses a result of an operator that ONNX does not have")
     wanted = [k for k, value in enumerate(node.outputs) if value in b.used or node.into]
-    names, why = _own_names(b, node)
+    is_complex = complex_numbers.is_complex(node)
+    names, why = _of_pairs(b, node) if is_complex else _own_names(b, node)
     if all(k < len(names) for k in wanted):
         b.names.update(zip(node.outputs, names, strict=False))
         return
-    if function_of(node) is None:
+    function = complex_numbers.function_of(node) if is_complex else function_of(node)
+    if function is None:
         if why is not None:
             raise why
-        refuse(node, "ONNX has no form for one of its results" if names else
+        refuse(node, "complex numbers are not written here" if is_complex else
+               "ONNX has no form for one of its results" if names else
                "this operator is not written to ONNX; write it with others that are")
     try:
-        graph = recorded(b, node, wanted)
-        made = _inside(b, graph, [b.names[each] for each in dict.fromkeys(node.inputs)])
+        over = complex_numbers.stand_in(b, node) if is_complex else node
+        graph = recorded(b, over, wanted, function)
+        made = _inside(b, graph, [b.names[each] for each in dict.fromkeys(over.inputs)])
     except ExportError as error:
         raise why or error from None
     b.names.update(zip((node.outputs[k] for k in wanted), made, strict=True))
@@ -180,8 +186,13 @@ def _own_names(b: Builder, node: Node) -> tuple[list[str], ExportError | None]:
     return [written] if isinstance(written, str) else list(written or []), None
 
 
-#: Operators that take pairs of real and imaginary part.
-_OF_COMPLEX = ("fft_r2c", "view_as_real")
+def _of_pairs(b: Builder, node: Node) -> tuple[list[str], ExportError | None]:
+    """The same for complex numbers."""
+    try:
+        written = complex_numbers.own_name(b, node)
+    except ExportError as error:
+        return [], error
+    return [] if written is None else [written], None
 
 
 def _outputs(b: Builder, graph: Graph, names: Sequence[str]) -> list[Any]:

@@ -23,10 +23,15 @@ def write_resample(
         "linear": ("linear", "half_pixel", None),
         "trilinear": ("linear", "half_pixel", None),
         "cubic": ("cubic", "half_pixel", None),
+        "smooth-linear": ("linear", "half_pixel", None),
+        "smooth-cubic": ("cubic", "half_pixel", None),
     }
     if mode not in forms:
         refuse(node, f"interpolation of mode {mode!r} is not written")
     kind, where, rounding = forms[mode]
+    is_smooth = mode.startswith("smooth")
+    if is_smooth and align:
+        refuse(node, "antialias=True with align_corners=True is not written")
     sizes = node.outputs[0].shape
     given = ("", b.shape(sizes))
     if scales is not None and not align and _are_those(x.shape[2:], scales, sizes[2:]):
@@ -39,7 +44,9 @@ def write_resample(
         mode=kind,
         coordinate_transformation_mode="align_corners" if align else where,
         nearest_mode=rounding,
-        cubic_coeff_a=-0.75 if kind == "cubic" else None,
+        cubic_coeff_a=(-0.5 if is_smooth else -0.75) if kind == "cubic" else None,
+        antialias=1 if is_smooth else None,
+        exclude_outside=1 if is_smooth else None,
     )
 
 

@@ -209,6 +209,6 @@ print(with_buffer, largest[0])
 def test_no_memory_is_taken_beside_a_buffer(tmp_path: Path) -> None:
     fl.manual_seed(0)
     jit.trace(lambda x: x.expand(3, 1 << 20) * 2, fl.ones(1 << 20)).save(tmp_path / "p")
-    words = [sys.executable, "-c", COUNTING, str(Path(__file__).parent), str(tmp_path / "p")]
+    words = [sys.executable, "-c", COUNTING, str(Path(__file__).parents[1]), str(tmp_path / "p")]
     found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert int(found[0]) < 1 << 20 and int(found[1]) >= 3 << 22
