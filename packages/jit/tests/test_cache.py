@@ -30,6 +30,24 @@ print(sorted(name for name in sys.modules if name.startswith(costly)))
 """
 
 
+STEPS = """
+import sys
+import flambeau as fl
+w = fl.nn.Parameter(fl.arange(6.0))
+optimizer = fl.optim.AdamW([w], lr=0.1)
+@fl.compile
+def step():
+    optimizer.zero_grad()
+    (w * w).sum().backward()
+    optimizer.step()
+step()
+step()
+print(w.tolist())
+costly = ("llvmlite.binding", "flambeau.jit.llvm")
+print(sorted(name for name in sys.modules if name.startswith(costly)))
+"""
+
+
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """A cache of its own, small kernels that wait, and nothing planned."""
@@ -52,11 +70,26 @@ def files(store):
     return sorted(os.listdir(store.disk.path))
 
 
-def run(monkeypatch=None, **environ):
-    done = subprocess.run([sys.executable, "-c", COMPILES], capture_output=True, text=True,
+def run(monkeypatch=None, program=COMPILES, **environ):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           check=False, env={**os.environ, **environ})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr
+
+
+def test_update_rules_of_another_process(tmp_path):
+    pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    where = str(tmp_path / "cache")
+    (first, modules), _ = run(program=STEPS, FLAMBEAU_CACHE_DIR=where)
+    assert "llvmlite.binding" in modules
+    (second, modules), _ = run(program=STEPS, FLAMBEAU_CACHE_DIR=where)
+    assert (second, modules) == (first, "[]")
+    largest = max((tmp_path / "cache" / "code").iterdir(), key=lambda file: file.stat().st_size)
+    largest.unlink()            # the code, and not what names it
+    (third, modules), _ = run(program=STEPS, FLAMBEAU_CACHE_DIR=where)
+    assert third == first
+    assert "llvmlite.binding" in modules
 
 
 def test_another_process_needs_no_compiler(tmp_path):

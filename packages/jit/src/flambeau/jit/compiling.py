@@ -41,10 +41,14 @@ def make_plan(calls: list[Any], needed: bytes, key: bytes) -> Any:
 
 
 def make_update(key: str, dtype: str) -> Any:
-    """See ``flambeau.jit.updates``, which nobody needs before an optimizer's step."""
-    from flambeau.jit import updates
+    """The same for the update rule of an optimizer: see ``flambeau.jit.updates``."""
+    from flambeau.jit.cache.plans import find_update
 
-    return updates.make_update(key, dtype)
+    def make_now() -> Any:
+        from flambeau.jit import updates
+
+        return updates.make_update(key, dtype)
+    return find_update(key, dtype, make_now)
 
 
 configure_deferral(make_plan)

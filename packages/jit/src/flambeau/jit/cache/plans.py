@@ -1,4 +1,4 @@
-"""Plans on disk: the steps by which calls that waited run, with names of code for its addresses."""
+"""Plans on disk, of calls that waited and of update rules, with names of code for addresses."""
 
 from __future__ import annotations
 
@@ -44,6 +44,31 @@ def find_plan(key: bytes, make: Callable[[], Any]) -> Any:
         if packed is not None:
             kernels.disk.put(name, packed)
     return plan
+
+
+def find_update(key: str, dtype: str, make: Callable[[], Any]) -> Any:
+    """Code for an update rule, from disk or made now; see ``flambeau.jit.updates.make_update``.
+
+    Args:
+        key: the definition's.
+        dtype: of all operands.
+        make: makes it.
+    """
+    kernels = KERNELS
+    if kernels.disk.path is None:
+        return make()
+    name = name_of("update", f"{key} {dtype}".encode())
+    content = kernels.disk.get(name)
+    if content is not None:
+        code, numbers = marshal.loads(content)
+        kernel = kernels.named(code)
+        if kernel is not None:
+            return kernel.address, numbers, kernel
+    made = make()
+    if made is not None:
+        _, numbers, kernel = made
+        kernels.disk.put(name, marshal.dumps((kernel.name, numbers)))
+    return made
 
 
 def pack(plan: Any) -> bytes | None:
