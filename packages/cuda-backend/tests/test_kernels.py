@@ -333,6 +333,23 @@ def test_resampling(simulated, mode, align):
                                                     scales], 1e-4)
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic", "smooth-linear", "smooth-cubic",
+                                  "smooth-lanczos"])
+@pytest.mark.parametrize("align", [False, True])
+def test_resampling_by_weights_of_bytes(simulated, mode, align):
+    """Weights of sixteen bits, one for what an edge repeats: sums of a few are exact."""
+    exact = 1e-6 if "smooth" in mode else 0.0
+    for size, to in (((5, 7), (11, 3)), ((6, 1), (2, 4)), ((40, 270), (9, 130)), ((5, 5), (1, 1))):
+        x = _random(2, 3, *size, dtype="int64").remainder(256).float()
+        kind = f"bytes-{mode}"
+        for sizes, tolerance in (((size[0], to[1]), exact), ((to[0], size[1]), exact), (to, 1e-5)):
+            _check(simulated, "resample", [x, list(sizes), kind, align, None], tolerance)
+        _check(simulated, "resample", [x, list(to), mode, align, None], 1e-4)
+        for name in (mode, kind):
+            grad = _random(2, 3, *to)
+            _check(simulated, "resample_grad", [grad, list(size), name, align, None], 1e-4)
+
+
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("border", [0, 1, 2])
 def test_grids(simulated, mode, border):
@@ -353,6 +370,14 @@ def test_group_norm_of_no_samples(simulated):
     by_input, by_weight, by_bias = _core.call("group_norm_grad", [x, x, weight, rows, rows, 2])
     assert by_input.shape == x.shape
     assert by_weight.cpu().tolist() == by_bias.cpu().tolist() == [0.0] * 4
+
+
+def test_truth_is_added_by_index(simulated):
+    index = fl.tensor([0, 0], device=simulated.name)
+    for shape in ((), (2,)):
+        x = fl.zeros(*shape, dtype=fl.bool, device=simulated.name)
+        source = fl.tensor([False, True], device=simulated.name)
+        assert x.index_add(0, index, source).cpu().reshape(-1).tolist()[0] is True
 
 
 def test_numbers_are_searched_for(simulated):

@@ -239,7 +239,8 @@ class GeneratedBackend(Backend):
             return None         # a number, of which the definition makes a tensor
         dtype = dtype_name(tensor.dtype)
         if dtype not in program.dtypes or (program.accepts and not program.accepts(args, outs)):
-            return None
+            other = program.otherwise
+            return other and self._program_plan(other, key, args, outs)
         return programs.packed(program, key, self.function, dtype)
 
     def _copy_plan(self, value, out, position: int):

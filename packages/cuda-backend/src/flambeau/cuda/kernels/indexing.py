@@ -1,6 +1,8 @@
 """Reading and writing by index, moving, and pooling: index.cuh and pool.cuh."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flambeau.cuda.kernels.program import (
     ALL,
     FLOATS,
@@ -67,12 +69,18 @@ PROGRAMS["max_pool2d_grad"] = Program(
 
 # ---- other sizes, and grids ----------------------------------------------------------------------
 def _not_bytes(args: list, outs: list) -> bool:
-    """Bytes have weights of sixteen bits, which are the CPU's alone."""
     return outs[0].ndim <= 5 and not args[2].startswith("bytes")
 
 
-for _key in ("resample", "resample_grad"):
+for _key, _back in (("resample", "false"), ("resample_grad", "true")):
     _add(_key, f"fl_{_key}<{{D}}>", 2, 1, (*FLOATS, "uint8"), "resample.cuh", accepts=_not_bytes)
+    # Weights of bytes have sixteen bits: a kernel of its own finds how many behind the point.
+    _name = _key.replace("resample", "resample_bytes")
+    GROUPS[_name] = Group(("resample.cuh",), {f"{_name}_units": f"fl_byte_units<{_back}>(c)",
+                                              _name: f"fl_{_name}<{{D}}>(c)"}, 2)
+    PROGRAMS[_key] = replace(PROGRAMS[_key], otherwise=Program(
+        _name, (*FLOATS, "uint8"), (Step(f"{_name}_units", policy="once"), Step(_name, view=1)),
+        accepts=lambda args, outs: outs[0].ndim <= 5, scratch=32, scratch_view=-1))
 _GRID = ("resample.cuh", "grid.cuh")
 GROUPS["grid_sampler"] = Group(_GRID, {"grid_sample": "fl_grid_sample<{D}>(c)"}, 3)
 PROGRAMS["grid_sampler"] = Program("grid_sampler", FLOATS, (Step("grid_sample", view=2),))

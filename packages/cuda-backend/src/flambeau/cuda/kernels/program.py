@@ -9,7 +9,8 @@ from typing import Any
 
 FAMILIES = {"steps": 0, "reduction": 1, "sorting": 2, "joining": 3}
 SPANS = {"none": 0, "dim": 1, "dims": 2, "last": 3, "all": 4, "channels": 5}
-POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3, "columns": 4}
+POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3, "columns": 4,
+            "once": 5}
 BEGINNINGS = {"empty": 0, "first": 1, "zero": 2}
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -59,10 +60,12 @@ class Program:
         steps: launches in order. Steps of ``"order"``'s kernels are named ``order:NAME``.
         span: which dimensions make a row, by the parameter of number ``span_parameter``.
         beginning: what the first result holds before: nothing, the first argument, or zeros.
-        scratch: bytes of scratch memory for each element of view ``scratch_view``.
+        scratch: bytes of scratch memory for each element of view ``scratch_view``, or in all where
+            that is -1.
         aside: views that have no rows, by bit.
         accepts: whether the kernels do for these arguments.
         choose: the group for a dtype, where dtypes have groups of their own.
+        otherwise: what runs where these kernels do not do.
     """
 
     group: str
@@ -78,6 +81,7 @@ class Program:
     aside: int = 0
     accepts: Callable[[list, list], bool] | None = None
     choose: Callable[[str], str] | None = None
+    otherwise: Program | None = None
 
 
 GROUPS: dict[str, Group] = {}
@@ -106,8 +110,9 @@ def group(name: str) -> Group | None:
 def modules() -> list[tuple[str, str]]:
     """All (group, dtype) pairs that programs use."""
     _load()
-    pairs = {(home_of(program, dtype), _SHARED.get(dtype, dtype)) for program in PROGRAMS.values()
-             for dtype in program.dtypes if program.group}
+    programs = [each for program in PROGRAMS.values() for each in (program, program.otherwise)]
+    pairs = {(home_of(program, dtype), _SHARED.get(dtype, dtype)) for program in programs
+             if program and program.group for dtype in program.dtypes}
     return sorted(pairs)
 
 
@@ -140,7 +145,7 @@ def packed(program: Program, name: str, function: Callable[[str, str, str], int]
     own = group(program.group) if program.group else None
     views = own.views if own else 0
     return (name, FAMILIES[program.family], SPANS[program.span], program.span_parameter,
-            BEGINNINGS[program.beginning], views, program.scratch_view, program.scratch,
+            BEGINNINGS[program.beginning], views, program.scratch_view & 0xff, program.scratch,
             program.aside, steps)
 
 

@@ -15,9 +15,16 @@ FL_INLINE double fl_sinc(double x) {
 enum fl_mode_of { FL_NEAREST, FL_NEAREST_EXACT, FL_AREA, FL_LINEAR, FL_CUBIC, FL_SMOOTH_LINEAR,
                   FL_SMOOTH_CUBIC, FL_SMOOTH_LANCZOS };
 
+/* Letter k of a mode's name; names of modes of bytes have a prefix. */
+#define FL_BYTES_PREFIX 6       /* "bytes-" */
+FL_INLINE char fl_letter(const fl_head &c, int parameter, int k) {
+    return (char)(fl_word(c, parameter, k / 8) >> (k % 8 * 8));
+}
+
 /* The mode from the letters of its name. */
 FL_INLINE int fl_mode_named(const fl_head &c, int parameter) {
-    auto letter = [&](int k) { return (char)(fl_word(c, parameter, k / 8) >> (k % 8 * 8)); };
+    const int skipped = fl_letter(c, parameter, 0) == 'b' ? FL_BYTES_PREFIX : 0;
+    auto letter = [&](int k) { return fl_letter(c, parameter, skipped + k); };
     switch (letter(0)) {
     case 'n': return letter(7) == '-' ? FL_NEAREST_EXACT : FL_NEAREST;
     case 'a': return FL_AREA;
@@ -39,7 +46,7 @@ struct fl_resized {
     __device__ fl_resized() {}
     __device__ fl_resized(int mode, bool align, int64_t size, int64_t outs, double scale)
         : mode(mode), align(align), size(size), outs(outs) {
-        ratio = align ? (double)(size - 1) / (double)(outs > 1 ? outs - 1 : 1)
+        ratio = align ? outs > 1 ? (double)(size - 1) / (double)(outs - 1) : 0.0
                 : scale > 0 ? 1.0 / scale : (double)size / (double)outs;
         stretch = ratio > 1 ? ratio : 1.0;
         reach = mode == FL_SMOOTH_LINEAR ? 1 : mode == FL_SMOOTH_CUBIC ? 2 : 3;
@@ -112,12 +119,14 @@ struct fl_taps {
         default: return axis->smooth((x + 0.5) / axis->stretch) / norm;
         }
     }
-    /* What all taps together give to one element. */
-    __device__ double weight_of(int64_t element) const {
-        double sum = 0;
-        for (int64_t t = first; t < end; t++)
-            if (at(t) == element)
-                sum += weight(t);
+    /* The weight of at(t), which an edge may repeat; 0 for all repetitions but the first. The
+     * core keeps weights of bytes in single precision. */
+    __device__ float merged_weight(int64_t t) const {
+        if (t > first && at(t) == at(t - 1))
+            return 0;
+        float sum = (float)weight(t);
+        for (int64_t u = t + 1; u < end && at(u) == at(t); u++)
+            sum += (float)weight(u);
         return sum;
     }
 };
@@ -137,8 +146,51 @@ struct fl_axes {
     }
 };
 
+/* The power of two by which weights of bytes become integers of 16 bits: a block for each axis. */
+template <bool BACK, class C> FL_INLINE void fl_byte_units(const C &c) {
+    fl_team<256> team;
+    fl_axes axes(c, c.views[BACK ? 1 : 0], c.views[BACK ? 0 : 1]);
+    for (int64_t d = team.first; d < axes.count; d += team.step) {
+        fl_highest<float> most = {0};
+        for (int64_t j = team.rank; j < axes.axis[d].outs; j += 256) {
+            fl_taps taps(axes.axis[d], j);
+            for (int64_t t = taps.first; t < taps.end; t++)
+                most.join(fl_highest<float>{taps.merged_weight(t)});
+        }
+        most = team.join(most);
+        double unit = 1;
+        for (int k = 0; k < 22 && FL_BUILTIN(floor)(0.5 + most.value * 2 * unit) < 32768; k++)
+            unit *= 2;
+        if (team.rank == 0)
+            ((double *)c.scratch[0])[d] = unit;
+    }
+}
+
+/* The weight of a tap, and of one between bytes. */
+struct fl_plain_weight {
+    __device__ double operator()(const fl_taps &taps, int, int64_t t) const {
+        return taps.weight(t);
+    }
+};
+struct fl_byte_weight {
+    const double *units;
+    __device__ double operator()(const fl_taps &taps, int axis, int64_t t) const {
+        return FL_BUILTIN(round)(taps.merged_weight(t) * units[axis]) / units[axis];
+    }
+};
+
+/* What all taps together give to one element. */
+template <class W>
+FL_INLINE double fl_weight_of(const fl_taps &taps, int axis, int64_t element, const W &weight) {
+    double sum = 0;
+    for (int64_t t = taps.first; t < taps.end; t++)
+        if (taps.at(t) == element)
+            sum += weight(taps, axis, t);
+    return sum;
+}
+
 /* resample(input, size, mode, align_corners, scales) */
-template <int D, class C> FL_INLINE void fl_resample(const C &c) {
+template <int D, class C, class W> FL_INLINE void fl_resample_by(const C &c, const W &weight) {
     const fl_view &x = c.views[0], &out = c.views[1];
     fl_axes axes(c, x, out);
     for (int64_t i = FL_THREAD; i < c.items; i += FL_THREADS) {
@@ -154,13 +206,13 @@ template <int D, class C> FL_INLINE void fl_resample(const C &c) {
         }
         double sum = 0;
         for (int64_t a = taps[0].first; a < taps[0].end; a++) {
-            double wa = taps[0].weight(a);
+            double wa = weight(taps[0], 0, a);
             int64_t at_a = base + taps[0].at(a) * x.strides[2];
             for (int64_t b = taps[1].first; b < taps[1].end; b++) {
-                double wb = axes.count > 1 ? wa * taps[1].weight(b) : wa;
+                double wb = axes.count > 1 ? wa * weight(taps[1], 1, b) : wa;
                 int64_t at_b = axes.count > 1 ? at_a + taps[1].at(b) * x.strides[3] : at_a;
                 for (int64_t e = taps[2].first; e < taps[2].end; e++) {
-                    double w = axes.count > 2 ? wb * taps[2].weight(e) : wb;
+                    double w = axes.count > 2 ? wb * weight(taps[2], 2, e) : wb;
                     int64_t at = axes.count > 2 ? at_b + taps[2].at(e) * x.strides[4] : at_b;
                     sum += w * (double)fl_read<D>(x, at);
                 }
@@ -168,6 +220,12 @@ template <int D, class C> FL_INLINE void fl_resample(const C &c) {
         }
         fl_write<D>(out, fl_place(out, i), (FL_WIDE(D))sum);
     }
+}
+template <int D, class C> FL_INLINE void fl_resample(const C &c) {
+    fl_resample_by<D>(c, fl_plain_weight());
+}
+template <int D, class C> FL_INLINE void fl_resample_bytes(const C &c) {
+    fl_resample_by<D>(c, fl_byte_weight{(const double *)c.scratch[0]});
 }
 
 /* The outputs that may have a tap at an element. */
@@ -188,7 +246,7 @@ FL_INLINE void fl_outputs_at(const fl_resized &a, int64_t element, int64_t *firs
 }
 
 /* resample_grad(grad, input_size, mode, align_corners, scales): a thread for each element. */
-template <int D, class C> FL_INLINE void fl_resample_grad(const C &c) {
+template <int D, class C, class W> FL_INLINE void fl_resample_grad_by(const C &c, const W &weight) {
     const fl_view &g = c.views[0], &out = c.views[1];
     fl_axes axes(c, out, g);
     for (int64_t i = FL_THREAD; i < c.items; i += FL_THREADS) {
@@ -201,15 +259,16 @@ template <int D, class C> FL_INLINE void fl_resample_grad(const C &c) {
         }
         int64_t channel = rest.take(out.shape[1]),
                 base = channel * g.strides[1] + (int64_t)rest.rest * g.strides[0];
+        auto weight_at = [&](int d, int64_t j) {
+            return fl_weight_of(fl_taps(axes.axis[d], j), d, element[d], weight);
+        };
         double sum = 0;
         for (int64_t a = first[0]; a < end[0]; a++) {
-            double wa = fl_taps(axes.axis[0], a).weight_of(element[0]);
+            double wa = weight_at(0, a);
             for (int64_t b = first[1]; b < end[1] && wa != 0; b++) {
-                double wb = axes.count > 1
-                                ? wa * fl_taps(axes.axis[1], b).weight_of(element[1]) : wa;
+                double wb = axes.count > 1 ? wa * weight_at(1, b) : wa;
                 for (int64_t e = first[2]; e < end[2] && wb != 0; e++) {
-                    double w = axes.count > 2
-                                   ? wb * fl_taps(axes.axis[2], e).weight_of(element[2]) : wb;
+                    double w = axes.count > 2 ? wb * weight_at(2, e) : wb;
                     int64_t at = base + a * g.strides[2];
                     at += axes.count > 1 ? b * g.strides[3] : 0;
                     at += axes.count > 2 ? e * g.strides[4] : 0;
@@ -220,4 +279,10 @@ template <int D, class C> FL_INLINE void fl_resample_grad(const C &c) {
         }
         fl_write<D>(out, fl_place(out, i), (FL_WIDE(D))sum);
     }
+}
+template <int D, class C> FL_INLINE void fl_resample_grad(const C &c) {
+    fl_resample_grad_by<D>(c, fl_plain_weight());
+}
+template <int D, class C> FL_INLINE void fl_resample_bytes_grad(const C &c) {
+    fl_resample_grad_by<D>(c, fl_byte_weight{(const double *)c.scratch[0]});
 }

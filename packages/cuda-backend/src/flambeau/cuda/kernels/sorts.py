@@ -62,6 +62,7 @@ def _sums(key: str, call: str, load: str, index: int, finish: Step, views: int, 
 
 _sums("index_add", "fl_index_add<{D}>(c)", "fl_load_indices<3, 1>(c)", 1,
       Step("index_add_finish", view=2), 4)
+PROGRAMS["index_add"] = replace(PROGRAMS["index_add"], dtypes=(*_SUMS, "bool"))
 _sums("embedding_grad", "fl_embedding_grad<{D}>(c)", "fl_load_indices<2, 1>(c)", 1,
       Step("embedding_grad_finish", view=0), 3, beginning="zero")
 _sums("scatter_add", "fl_scatter_add<{D}>(c)", "", 1, Step("scatter_add_finish", view=1), 4,

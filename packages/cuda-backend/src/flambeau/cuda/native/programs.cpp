@@ -74,6 +74,7 @@ int fl_run_step(Running &r, const Step &step) {
     case FL_PER_COLUMNS:
         return fl_launch_items(r, step.few, (numel + 31) / 32, step.block, numel);
     case FL_PER_PLANE: return fl_launch_items(r, step.few, numel, step.block, numel);
+    case FL_ONCE: return fl_launch_items(r, step.few, 1, step.block, 1);
     default:
         if (h.length <= FL_SHORT_ROW && step.few)
             return fl_launch_items(r, step.few,
@@ -105,6 +106,12 @@ static int begin(Running &r) {
     return 0;
 }
 
+static size_t scratch_bytes(const Program &program, const Packed &packed) {
+    const int view = program.scratch_view;
+    const int64_t count = view == FL_OF_THE_CALL ? 1 : packed.packet.views[view].numel;
+    return (size_t)program.scratch_each * (size_t)count;
+}
+
 static bool is_empty(const fl_op *op, fl_tensor *const *outs) {
     for (int i = 0; i < op->nouts; i++)
         if (outs[i]->numel)
@@ -130,9 +137,7 @@ int fl_run_program(Device &d, const Plan &plan, const fl_op *op, const fl_value 
         status = packed.close();
     }
     if (!status)
-        status = fl_take_scratch(r, 0, (size_t)r.program.scratch_each
-                                           * (size_t)packed.packet.views[r.program.scratch_view]
-                                                 .numel);
+        status = fl_take_scratch(r, 0, scratch_bytes(r.program, packed));
     if (status)
         return status;
     switch (r.program.family) {

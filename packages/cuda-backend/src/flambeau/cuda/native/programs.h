@@ -28,10 +28,13 @@ enum fl_policy {
     FL_PER_THREAD_ROW = 2,  /* a thread for each row */
     FL_PER_PLANE = 3,       /* a block for each element of a view */
     FL_PER_COLUMNS = 4,     /* a block for 32 neighbouring elements of a view */
+    FL_ONCE = 5,            /* one block */
 };
 
 /* What the results hold before the first step. */
 enum fl_beginning { FL_BEGIN_EMPTY = 0, FL_BEGIN_FIRST = 1, FL_BEGIN_ZERO = 2 };
+
+#define FL_OF_THE_CALL 255      /* instead of a view */
 
 struct Step {
     void *few = nullptr, *many = nullptr;
@@ -44,7 +47,7 @@ struct Program {
     uint8_t width = 0, count = 0;           /* views of the kernels' packet; steps */
     uint8_t scratch_view = 0;
     uint16_t aside = 0;                     /* views that have no rows, by bit */
-    uint32_t scratch_each = 0;              /* bytes for each element of that view */
+    uint32_t scratch_each = 0;              /* bytes for each element of that view, or in all */
     Step steps[FL_MOST_STEPS];
 };
 
