@@ -31,6 +31,7 @@ from flambeau.cuda import (
     special,
     streams,
     tiles,
+    updates,
 )
 from flambeau.cuda import kernels as programs
 from flambeau.cuda.arrays import checked
@@ -110,6 +111,9 @@ class GeneratedBackend(Backend):
 
     def fuse_rows(self, program):
         return compiled_rows.fuse(program)
+
+    def update(self, op, rows, scalars):
+        return updates.update(self, op, rows, scalars)
 
     def raise_status(self, status: int, what: str, text: str) -> None:
         """Raise what a status of the driver means.

@@ -103,6 +103,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import regions
 
         return regions.module(group)
+    if group.startswith("update_"):
+        from flambeau.cuda import updates
+
+        return updates.module(group, kind)
     if group.startswith("rows_of_"):
         from flambeau.cuda import compiled_rows
 
@@ -149,13 +153,18 @@ def _width(opdef: OpDef) -> int:
 
 def pointwise_source(opdef: OpDef, kind: str) -> str:
     """The formula as a device function and the two kernels around it."""
-    name, (operands, scalars) = kernel_name(opdef, kind), _kinds(opdef, kind)
-    formula = _formula(opdef, kind)
+    operands, scalars = _kinds(opdef, kind)
     result = result_kind(opdef, kind)
-    function = render_function(f"f_{name}", formula, operands, scalars, _computed(kind),
-                               [_computed(result)] * len(opdef.outputs))
     kernels = [_kernel(opdef, kind, operands | scalars, result, near) for near in (True, False)]
-    return "\n".join([function, *kernels])
+    return "\n".join([function_source(opdef, kind), *kernels])
+
+
+def function_source(opdef: OpDef, kind: str) -> str:
+    """The formula as a device function, ``f_`` and the kernel's name."""
+    operands, scalars = _kinds(opdef, kind)
+    result = _computed(result_kind(opdef, kind))
+    return render_function(f"f_{kernel_name(opdef, kind)}", _formula(opdef, kind), operands,
+                           scalars, _computed(kind), [result] * len(opdef.outputs))
 
 
 #: Bytes that a thread loads at once, the most elements these may be, and the longest formula of

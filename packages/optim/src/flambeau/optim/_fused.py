@@ -9,7 +9,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-from ._captured import check_capture, count_on_device, update_by_tensors
+from ._captured import check_capture, counters, number_of, on_device, refuse_new_state
 from ._recorded import check_recordable, record_update, recordable
 from ._rules import Rules, UpdateRule
 from ._sparse import has_sparse, refuse
@@ -55,9 +55,12 @@ class FusedOptimizer(Optimizer):
         """The rule's own scalars for parameters with this key."""
         raise NotImplementedError
 
+    #: Numbers of a state that change from step to step, and with ``capturable`` lie on the device.
+    _counted: tuple[str, ...] = ("step",)
+
     def _on_device(self, group: dict[str, Any]) -> bool:
         """Whether steps are counted, and scalars computed, on the device of the parameters."""
-        return False
+        return bool(group.get("capturable")) and on_device(group["params"])
 
     def _check_state(self, groups: list[dict[str, Any]], state: dict[Any, Any]) -> None:
         numbered = ((i, j, p) for i, g in enumerate(groups) for j, p in enumerate(g["params"]))
@@ -104,29 +107,40 @@ class FusedOptimizer(Optimizer):
         for key, (params, states, grads) in self._advance_all(group).items():
             rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
             check_capture(self, key, params[0])
-            scalars = self._scalars(group, key)
-            if rule.decays:
-                scalars += (float(group["weight_decay"]),)
-            columns = [params, *self._state_columns(rule, group, params, states), grads]
-            if any(map(Tensor.is_complex, params)):
-                columns = [list(map(_as_real, column)) for column in columns]
-            apply_update(rule, columns, scalars)
+            number = number_of(params[0]) if _has_tensors(group) else float
+            self._apply(rule, group, (params, states, grads), self._scalars(group, key, number))
+
+    def _apply(
+        self, rule: UpdateRule, group: dict[str, Any], columns: Columns, scalars: tuple[Any, ...]
+    ) -> None:
+        if rule.decays:
+            scalars += (float(group["weight_decay"]),)
+        params, states, grads = columns
+        rows = [params, *self._state_columns(rule, group, params, states), grads]
+        if any(map(Tensor.is_complex, params)):
+            rows = [list(map(_as_real, column)) for column in rows]
+        apply_update(rule, rows, scalars)
 
     def _update_on_device(self, group: dict[str, Any]) -> None:
-        for param in group["params"]:
-            if param.grad is None:
-                continue
-            state = self.state[param]
+        params = [param for param in group["params"] if param.grad is not None]
+        if not params:
+            return
+        number, states = number_of(params[0]), [self.state[param] for param in params]
+        for param, state in zip(params, states, strict=True):
             if not state:
-                state.update(self._first_state(param, group))
-            step = count_on_device(state, param)
-            rule = self._rules(group, step)[self._decays(group), bool(group["maximize"])]
-            scalars = self._scalars(group, step)
-            if rule.decays:
-                scalars += (float(group["weight_decay"]),)
-            columns = self._state_columns(rule, group, [param], [state])
-            update_by_tensors(rule, [param, *(column[0] for column in columns), param.grad],
-                              scalars)
+                refuse_new_state(self, param)
+                state.update(self._first_state(param, group, number))
+        with flambeau.no_grad():
+            vectors = counters(self, states, params[0])
+            counted = dict(vectors)
+            key = self._advance(params[0], counted, group, number)
+            scalars = self._scalars(group, key, number)
+        rule = self._rules(group, key)[self._decays(group), bool(group["maximize"])]
+        grads = [param.grad for param in params]
+        self._apply(rule, group, (params, states, grads), scalars)
+        with flambeau.no_grad():
+            for name, vector in vectors.items():
+                vector.copy_(counted[name])
 
     def _record_group(self, group: dict[str, Any]) -> None:
         """The same for differentiable steps."""
@@ -171,6 +185,11 @@ class FusedOptimizer(Optimizer):
                 for name, value in self._first_state(param, group).items():
                     state.setdefault(name, value)
             return [[state[name] for state in states] for name in rule.writes[1:]]
+
+
+def _has_tensors(group: dict[str, Any]) -> bool:
+    """Whether an option is a tensor, or a pair of options has one."""
+    return any(isinstance(value, Tensor) for value in (group["lr"], *group.get("betas", ())))
 
 
 def _as_real(operand: Tensor) -> Tensor:

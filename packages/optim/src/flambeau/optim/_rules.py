@@ -119,6 +119,15 @@ RADAM_EARLY = _rules(
     **_AVERAGES,
 )
 
+# Both in one, where the number of the step lies on a device.
+RADAM_COUNTED = _rules(
+    "optim_radam_counted",
+    f"minus_step {_BETAS} eps keep early",
+    param=f"fma(minus_step, {_EXP_AVG} / (1 if early == 1 else sqrt({_EXP_AVG_SQ}) + eps),"
+    " keep * param)",
+    **_AVERAGES,
+)
+
 NADAM = _rules(
     "optim_nadam",
     f"of_average of_gradient {_BETAS} eps keep",
@@ -219,6 +228,7 @@ RULES = (
             ADAM,
             ADAM_AMSGRAD,
             RADAM_EARLY,
+            RADAM_COUNTED,
             NADAM,
             ADAMAX,
             ADAGRAD,

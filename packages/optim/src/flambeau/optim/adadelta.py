@@ -26,7 +26,8 @@ class Adadelta(FusedOptimizer):
         eps: Keeps the roots away from zero.
         weight_decay: Factor of the parameter that is added to the gradient.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
         maximize: Go up instead of down.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.

@@ -6,7 +6,6 @@ from typing import Any
 
 from flambeau import Tensor
 
-from ._captured import on_device
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
 from ._rules import ADAM, ADAM_AMSGRAD, Rules
@@ -32,7 +31,7 @@ class Adam(FusedOptimizer):
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
-            replayed. Without graphs that takes longer.
+            replayed.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.
@@ -90,9 +89,6 @@ class Adam(FusedOptimizer):
     def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADAM_AMSGRAD if group["amsgrad"] else ADAM
 
-    def _on_device(self, group: dict[str, Any]) -> bool:
-        return bool(group["capturable"]) and on_device(group["params"])
-
     def _first_state(
         self, param: Tensor, group: dict[str, Any], number: Number = float
     ) -> dict[str, Any]:
@@ -121,7 +117,7 @@ class AdamW(Adam):
         maximize: Go up instead of down.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
-            replayed. Without graphs that takes longer.
+            replayed.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
         fused: Accepted, as ``foreach``.

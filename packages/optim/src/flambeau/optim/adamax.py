@@ -6,7 +6,6 @@ from typing import Any
 
 from flambeau import Tensor
 
-from ._captured import on_device
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, zeros
 from ._rules import ADAMAX, Rules
@@ -31,7 +30,7 @@ class Adamax(FusedOptimizer):
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
         capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
-            replayed. Without graphs that takes longer.
+            replayed.
 
     Raises:
         ValueError: A number is out of range.
@@ -78,9 +77,6 @@ class Adamax(FusedOptimizer):
 
     def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ADAMAX
-
-    def _on_device(self, group: dict[str, Any]) -> bool:
-        return bool(group["capturable"]) and on_device(group["params"])
 
     def _first_state(
         self, param: Tensor, group: dict[str, Any], number: Number = float

@@ -33,7 +33,8 @@ class ASGD(FusedOptimizer):
         maximize: Go up instead of down.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
 
     Raises:
         ValueError: A number is out of range.
@@ -78,6 +79,8 @@ class ASGD(FusedOptimizer):
         }
         super().__init__(params, defaults)
 
+    _counted = ("step", "eta", "mu")
+
     def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return ASGD_RULES
 
@@ -94,7 +97,9 @@ class ASGD(FusedOptimizer):
         step = state["step"] = state["step"] + 1
         lr = number(group["lr"])
         state["eta"] = lr / (1.0 + group["lambd"] * lr * step) ** group["alpha"]
-        state["mu"] = 1.0 / max(1.0, step - group["t0"])
+        averaged = step - group["t0"]
+        counts = isinstance(averaged, Tensor)
+        state["mu"] = 1.0 / (averaged.clamp(min=1.0) if counts else max(1.0, averaged))
         return key
 
     def _scalars(self, group: dict[str, Any], key: Any, number: Number = float) -> tuple[Any, ...]:

@@ -32,7 +32,8 @@ class NAdam(FusedOptimizer):
         decoupled_weight_decay: Decay as AdamW does.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
 
@@ -82,6 +83,8 @@ class NAdam(FusedOptimizer):
             "differentiable": differentiable,
         }
         super().__init__(params, defaults)
+
+    _counted = ("step", "mu_product")
 
     def _rules(self, group: dict[str, Any], key: Any) -> Rules:
         return NADAM

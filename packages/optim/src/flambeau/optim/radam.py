@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau
 from flambeau import Tensor
 
 from ._checks import at_least_zero, check_betas, check_flags, check_rate
 from ._fused import FusedOptimizer, Number, averages
-from ._rules import ADAM, RADAM_EARLY, Rules
+from ._rules import ADAM, RADAM_COUNTED, RADAM_EARLY, Rules
 
 
 class RAdam(FusedOptimizer):
@@ -32,7 +33,8 @@ class RAdam(FusedOptimizer):
         decoupled_weight_decay: Decay as AdamW does.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
         differentiable: Record the step, so that gradients flow through it to what the
             gradients, the parameters and the options come from. Parameters are then no leaves.
 
@@ -82,6 +84,8 @@ class RAdam(FusedOptimizer):
         super().__init__(params, defaults)
 
     def _rules(self, group: dict[str, Any], key: Any) -> Rules:
+        if isinstance(key, Tensor):
+            return RADAM_COUNTED
         early = _rectification(float(group["betas"][1]), key) is None
         return RADAM_EARLY if early else ADAM
 
@@ -96,6 +100,12 @@ class RAdam(FusedOptimizer):
         step_size = lr / (1.0 - beta1**key)
         keep = 1.0 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
         betas = (beta1, 1.0 - beta1, beta2, 1.0 - beta2)
+        if isinstance(key, Tensor):
+            length = _length(beta2, key)
+            early = (length <= 5.0).to(key.dtype)
+            factor = _factor(beta2, length) * (1.0 - beta2**key) ** 0.5
+            factor = flambeau.where(length <= 5.0, 1.0, factor)
+            return (-step_size * factor, *betas, group["eps"], keep, early)
         rectification = _rectification(beta2, key)
         if rectification is None:
             return (-step_size, *betas, keep)
@@ -105,9 +115,20 @@ class RAdam(FusedOptimizer):
 
 def _rectification(beta2: Any, step: int) -> Any:
     """What the variance of the step size calls for; None while it cannot be estimated."""
-    longest = 2.0 / (1.0 - beta2) - 1.0
-    length = longest - 2.0 * step * beta2**step / (1.0 - beta2**step)
-    if length <= 5.0:
-        return None
+    length = _length(beta2, step)
+    return None if length <= 5.0 else _factor(beta2, length)
+
+
+def _length(beta2: Any, step: Any) -> Any:
+    """The length of the simple average that the moving one stands for."""
+    return _longest(beta2) - 2.0 * step * beta2**step / (1.0 - beta2**step)
+
+
+def _longest(beta2: Any) -> Any:
+    return 2.0 / (1.0 - beta2) - 1.0
+
+
+def _factor(beta2: Any, length: Any) -> Any:
+    longest = _longest(beta2)
     variance = (longest - 4.0) * (longest - 2.0) * length
     return ((length - 4.0) * (length - 2.0) * longest / variance) ** 0.5

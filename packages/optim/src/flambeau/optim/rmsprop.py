@@ -28,7 +28,8 @@ class RMSprop(FusedOptimizer):
         weight_decay: Factor of the parameter that is added to the gradient.
         momentum: How much of the last direction is kept.
         centered: Divide by the standard deviation.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         differentiable: Record the step, so that gradients flow through it to what the

@@ -25,7 +25,8 @@ class Rprop(FusedOptimizer):
         lr: The first step size.
         etas: The factors of shrinking and growth.
         step_sizes: The least and the greatest step size.
-        capturable: Accepted; scalars are always computed anew.
+        capturable: Count steps on the parameters' device, so that a CUDA graph of a step can be
+            replayed.
         foreach: Accepted for PyTorch's sake; the update is always one fused pass.
         maximize: Go up instead of down.
         differentiable: Record the step, so that gradients flow through it to what the

@@ -115,6 +115,21 @@ class Backend:
         """
         return None
 
+    def update(self, op: Any, rows: Sequence[Sequence[Any]], scalars: Sequence[Any]) -> bool:
+        """Apply a definition that writes to its operands to many rows of tensors at once.
+
+        Args:
+            op: The definition.
+            rows: For every operand its tensors on one device, one for each row. Those of a row lie
+                alike, side by side in memory; no row touches what another one writes.
+            scalars: The run-time scalars: numbers, or float64 tensors on that device, of one
+                element or of one for each row.
+
+        Returns:
+            Whether it was done; False where the rows have to be computed one by one.
+        """
+        return False
+
     def device_of(self, address: int) -> int:
         """The number of the device that memory of another library lies on."""
         return 0
@@ -207,6 +222,11 @@ def is_capturing(device: Any) -> bool:
     """Whether what this thread asks of a device now will be done again, by a graph."""
     backend = _adapters.get(device.type)
     return backend is not None and backend.is_capturing(device.index or 0)
+
+
+def updating(device: Any) -> Backend | None:
+    """The backend of a device, if it is one written in Python."""
+    return _adapters.get(device.type)
 
 
 def is_pinned(address: int) -> bool:

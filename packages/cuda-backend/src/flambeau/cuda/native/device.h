@@ -34,6 +34,7 @@ int fl_start_running(void);
 int fl_start_packing(void);
 int fl_start_programs(void);
 int fl_start_families(void);
+int fl_start_updates(void);
 
 /* Runs kernels for a call: 0, -1 with an exception, or 1 where the call is Python's. */
 int fl_run_planned(Device &d, const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
@@ -45,3 +46,6 @@ int fl_raise_status(Device &d, int status, PyObject *what);
 PyObject *fl_handle_of(Device &d, const fl_op *op);
 PyObject *fl_values(const fl_value *in, int n);
 PyObject *fl_targets(const fl_op *op, fl_tensor *const *outs);
+
+/* Rows of tensors that an update rule writes; for Python. */
+PyObject *fl_update_rows(PyObject *, PyObject *args);

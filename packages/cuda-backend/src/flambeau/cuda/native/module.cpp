@@ -198,6 +198,10 @@ static PyMethodDef methods[] = {
     {"launch", launch, METH_VARARGS,
      "launch(type, index, name, function, grid, block, shared_bytes, argument)\n--\n\n"
      "Start a kernel; ``argument`` holds the bytes of its only parameter."},
+    {"update", fl_update_rows, METH_VARARGS,
+     "update(type, index, name, function, threads, columns, chosen, scalars)\n--\n\n"
+     "Start the kernel of an update rule over rows of tensors; ``columns`` has a tuple of tensors\n"
+     "for each operand, ``chosen`` the rows' numbers, ``scalars`` numbers and float64 tensors."},
     {"copies", copies, METH_O,
      "copies(type)\n--\n\nHow many copies went to the host and to the device, and their bytes."},
     {"copy_into", copy_into, METH_VARARGS,
@@ -219,7 +223,7 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "flambeau.cuda._launch",
 
 PyMODINIT_FUNC PyInit__launch(void) {
     if (fl_import() < 0 || fl_start_running() < 0 || fl_start_packing() < 0
-        || fl_start_programs() < 0 || fl_start_families() < 0)
+        || fl_start_programs() < 0 || fl_start_families() < 0 || fl_start_updates() < 0)
         return nullptr;
     PyObject *module = PyModule_Create(&definition);
     if (module && (fl_add_block_type(module) < 0 || fl_add_stream_functions(module) < 0))

@@ -25,6 +25,8 @@ cdef extern from *:
 
 cdef extern from "pointwise/update.h":
     int fl_update_together(const fl_op *, fl_value *, fl_tensor **, int64_t) except -1
+    int fl_update_by_device(const fl_op *, fl_value *, fl_tensor **, int64_t) except -1
+    void fl_update_written(const fl_op *, fl_tensor **, int64_t) noexcept
     void fl_update_configure(PyObject *) noexcept
 
 cdef extern from "dispatch/python.h":
@@ -160,7 +162,13 @@ def update(op, lists, scalars):
     Args:
         op: The definition, as ``register_op`` returned it.
         lists: For every operand of the definition the list of its tensors.
-        scalars: The run-time scalars in the definition's order, the same for all.
+        scalars: The run-time scalars in the definition's order, the same for all; on a device whose
+            backend updates many tensors at once also float64 tensors there, of one element or of
+            one for each row.
+
+    Returns:
+        False where a scalar is a tensor and the rows have to be computed in another way, since the
+        backend does not take them. Nothing was written then.
 
     Raises:
         ValueError: lists of different lengths.
@@ -172,12 +180,17 @@ def update(op, lists, scalars):
     cdef uint32_t mode = fl_thread.mode
     cdef list column
     cdef fl_tensor **rows
+    cdef bint plain = True
     if len(lists) != w.n_in or len(scalars) != w.n_scalars:
         raise ValueError(f"update(): definition {opdef.name.decode()} takes {w.n_in} operands and "
                          f"{w.n_scalars} scalars, got {len(lists)} and {len(scalars)}")
     for k in range(w.n_scalars):
         values[w.scalar[k]].tag = FL_FLOAT
-        values[w.scalar[k]].d = scalars[k]
+        if isinstance(scalars[k], Tensor):
+            plain = False
+            fl_settle("update()", <fl_tensor *><PyObject *>scalars[k], True)
+        else:
+            values[w.scalar[k]].d = scalars[k]
     for column in lists:
         if len(column) != n:
             raise ValueError("update(): every operand needs a list of the same length")
@@ -190,11 +203,25 @@ def update(op, lists, scalars):
         for k in range(w.n_in):
             for i in range(n):
                 rows[i * w.n_in + k] = _row_tensor((<tuple>held[k])[i])
-        if not fl_update_together(opdef, values, rows, n):
+        if plain and fl_update_together(opdef, values, rows, n):
+            return True
+        if fl_update_by_device(opdef, values, rows, n) and _updates(op, held, scalars):
+            fl_update_written(opdef, rows, n)
+            return True
+        if plain:
             _update_each(opdef, values, rows, n)
+        return plain
     finally:
         fl_thread.mode = mode
         PyMem_Free(rows)
+
+
+cdef bint _updates(object op, list lists, object scalars) except -1:
+    """Whether a device's backend, written in Python, has updated all rows at once."""
+    from flambeau.core.backends import updating
+
+    backend = updating(lists[0][0].device)
+    return backend is not None and backend.update(op, lists, scalars)
 
 
 cdef fl_tensor *_row_tensor(object operand) except NULL:

@@ -9,6 +9,7 @@
 #include "deferral/deferral.h"
 #include "deferral/plan.h"
 #include "dispatch/captures.h"
+#include "dispatch/overlap.h"
 #include "dispatch/pointwise.h"
 #include "replay/replay.h"
 #include "runtime/even.h"
@@ -87,20 +88,29 @@ struct Job {
     int64_t row_words;
 };
 
-bool is_plain(const fl_pointwise *pw, fl_tensor *const *row) {
-    const fl_tensor *first = row[0];
-    for (int k = 0; k < pw->n_in; k++) {
-        const fl_tensor *t = row[k];
-        bool same = t->dtype == first->dtype && t->ndim == first->ndim &&
-                    !memcmp(t->shape, first->shape, sizeof(int64_t) * (size_t)t->ndim);
-        if (!same || t->device_type != FL_CPU || !(t->flags & FL_CONTIGUOUS) ||
-            t->flags >> FL_LEVEL_SHIFT)
-            return false;
-    }
+bool is_writable(const fl_pointwise *pw, fl_tensor *const *row) {
     for (int k = 0; k < pw->n_out; k++)
         if (row[pw->writes[k]]->flags & (FL_READONLY | FL_INFERENCE))
             return false;
     return true;
+}
+
+bool is_like(const fl_tensor *t, const fl_tensor *first) {
+    return t->dtype == first->dtype && t->ndim == first->ndim &&
+           !memcmp(t->shape, first->shape, sizeof(int64_t) * (size_t)t->ndim) &&
+           !(t->flags >> FL_LEVEL_SHIFT);
+}
+
+bool is_plain(const fl_pointwise *pw, fl_tensor *const *row) {
+    for (int k = 0; k < pw->n_in; k++)
+        if (!is_like(row[k], row[0]) || row[k]->device_type != FL_CPU ||
+            !(row[k]->flags & FL_CONTIGUOUS))
+            return false;
+    return is_writable(pw, row);
+}
+
+bool is_watched() {
+    return fl_thread.level < fl_thread.watchers || fl_any_capture_scope() || fl_recording;
 }
 
 bool is_plain_rule(const fl_op *op, const fl_pointwise *pw) {
@@ -122,16 +132,16 @@ struct Range {
 };
 
 /* Whether no row touches memory that another operand writes. */
-bool is_apart(const Job &job) {
+bool is_apart(const fl_pointwise *pw, fl_tensor *const *rows, int64_t count) {
     std::vector<Range> ranges;
-    for (const Row &row : job.rows)
-        for (int k = 0; k < job.pw->n_in; k++) {
-            const fl_tensor *t = row.tensors[k];
-            bool written = false;
-            for (int i = 0; i < job.pw->n_out; i++)
-                written |= job.pw->writes[i] == k;
-            ranges.push_back({t->data, t->data + t->numel * job.size, written});
-        }
+    for (int64_t n = 0; n < count * pw->n_in; n++) {
+        const fl_tensor *t = rows[n];
+        bool written = false;
+        for (int i = 0; i < pw->n_out; i++)
+            written |= pw->writes[i] == n % pw->n_in;
+        if (t->numel)
+            ranges.push_back({t->data, t->data + t->numel * fl_itemsize(t->dtype), written});
+    }
     std::sort(ranges.begin(), ranges.end(),
               [](const Range &a, const Range &b) { return a.low < b.low; });
     const char *used = nullptr, *written = nullptr;     /* ends of what came so far */
@@ -156,7 +166,7 @@ bool gather_rows(Job &job, fl_tensor *const *rows, int64_t count) {
             job.rows.push_back({row, job.total});
         job.total += row[0]->numel;
     }
-    return is_apart(job);
+    return is_apart(job.pw, rows, count);
 }
 
 void fill_words(Job &job, const fl_value *values) {
@@ -224,6 +234,32 @@ int settle_row(const fl_op *op, fl_value *values, fl_tensor *const *row) {
     return fl_settle_call(op, values, op->nparams, outs);
 }
 
+int settle_rows(const fl_op *op, fl_value *values, fl_tensor *const *rows, int64_t count) {
+    const int n_in = ((const fl_pointwise *)op->kernels)->n_in;
+    for (int64_t i = 0; i < count && fl_any_waiting(); i++)
+        if (settle_row(op, values, rows + i * n_in) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- rows on a device ------------------------------------------------------------------------ */
+bool lies_like(const fl_tensor *t, const fl_tensor *first) {
+    if (t->flags & first->flags & FL_CONTIGUOUS)
+        return true;
+    return !memcmp(t->strides, first->strides, sizeof(int64_t) * (size_t)t->ndim);
+}
+
+bool is_plain_on_device(const fl_pointwise *pw, fl_tensor *const *row, const fl_tensor *where) {
+    if (!fl_is_dense(row[0]))
+        return false;
+    for (int k = 0; k < pw->n_in; k++)
+        if (!is_like(row[k], row[0]) || !lies_like(row[k], row[0]) ||
+            row[k]->device_type != where->device_type ||
+            row[k]->device_index != where->device_index)
+            return false;
+    return is_writable(pw, row);
+}
+
 void choose_kernel(Job &job, const fl_value *values, int kind) {
     job.bytecode = job.pw->code[kind];
     bool streams = job.total * job.size * job.pw->n_in > CACHE_BYTES;
@@ -237,15 +273,13 @@ void choose_kernel(Job &job, const fl_value *values, int kind) {
 
 int fl_update_together(const fl_op *op, fl_value *values, fl_tensor *const *rows, int64_t count) {
     const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
-    bool watched = fl_thread.level < fl_thread.watchers || fl_any_capture_scope() || fl_recording;
-    if (count == 0 || watched || !is_plain_rule(op, pw))
+    if (count == 0 || is_watched() || !is_plain_rule(op, pw))
         return 0;
     int dtype = rows[0]->dtype, kind = fl_kind_of_dtype[dtype];
     if ((dtype != FL_F32 && dtype != FL_F64) || !(pw->kinds >> kind & 1))
         return 0;
-    for (int64_t i = 0; i < count && fl_any_waiting(); i++)
-        if (settle_row(op, values, rows + i * pw->n_in) < 0)
-            return -1;
+    if (settle_rows(op, values, rows, count) < 0)
+        return -1;
     Job job = {};
     job.pw = pw;
     job.size = fl_itemsize(dtype);
@@ -256,10 +290,27 @@ int fl_update_together(const fl_op *op, fl_value *values, fl_tensor *const *rows
         choose_kernel(job, values, kind);
         run_job(job);
     }
+    fl_update_written(op, rows, count);
+    return 1;
+}
+
+int fl_update_by_device(const fl_op *op, fl_value *values, fl_tensor *const *rows, int64_t count) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
+    if (count == 0 || rows[0]->device_type == FL_CPU || is_watched() || !is_plain_rule(op, pw))
+        return 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!is_plain_on_device(pw, rows + i * pw->n_in, rows[0]))
+            return 0;
+    if (!is_apart(pw, rows, count))
+        return 0;
+    return settle_rows(op, values, rows, count) < 0 ? -1 : 1;
+}
+
+void fl_update_written(const fl_op *op, fl_tensor *const *rows, int64_t count) {
+    const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < pw->n_out; k++)
             fl_count_write(op, rows[i * pw->n_in + pw->writes[k]]);
-    return 1;
 }
 
 void fl_update_configure(PyObject *function) {
