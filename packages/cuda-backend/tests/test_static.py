@@ -87,3 +87,18 @@ def test_what_is_missing_is_named(monkeypatch):
     with pytest.raises(RuntimeError, match="pip install"):
         static.read("plain0", "f32")
     assert static.main([]) == 1
+
+
+@needs_compilers
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_update_rules_stream(dtype):
+    """All operands are loaded and stored by packs of 16 bytes."""
+    from flambeau.core import register_op
+
+    name = f"static_step_{dtype}"
+    register_op(f"{name}(Tensor(!) param, Tensor(!) buffer, Tensor grad, *, Float lr, Float keep)"
+                " -> (Tensor param, Tensor buffer)",
+                float="param - lr * fma(keep, buffer, grad), fma(keep, buffer, grad)",
+                differentiable=False)
+    reading, = static.read(f"update_{name}", dtype)
+    assert reading.wide_accesses == 5 and not reading.spilled_bytes, reading
