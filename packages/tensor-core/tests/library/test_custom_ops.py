@@ -273,3 +273,18 @@ def test_schemas_are_those_of_pytorch():
             exec(source, scope)
             texts.append(library.library.infer_schema(scope["f"], mutates_args=()))
         assert texts[0] == texts[1]
+
+
+def test_kernels_may_be_registered_before_the_definition():
+    @impl("tests::early", ["CPU"])
+    def _(x):
+        return x + 1
+
+    library = Library("tests", "FRAGMENT")
+    library.impl("early_too", lambda x: x + 2, "CompositeExplicitAutograd")
+    with pytest.raises((AttributeError, RuntimeError), match="early"):
+        flambeau.ops.tests.early(flambeau.zeros(1))
+    define("tests::early", "(Tensor x) -> Tensor", lib=library)
+    library.define("early_too(Tensor x) -> Tensor")
+    assert flambeau.ops.tests.early(flambeau.zeros(1)).item() == 1
+    assert flambeau.ops.tests.early_too(flambeau.zeros(1)).item() == 2

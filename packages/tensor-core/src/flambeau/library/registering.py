@@ -53,8 +53,10 @@ def add(name: str, schema: str, tags: Any = (), again: bool = False) -> Definiti
                            "overload name multiple times; choose another name")
     read = parse_schema(schema)
     read.name, read.overload_name = f"{space}::{short}", overload.replace("default", "")
-    definitions[key] = Definition(read, tags)
-    return definitions[key]
+    made = definitions[key] = Definition(read, tags)
+    for kernel in _early.pop(key, ()):
+        put_kernel(made, *kernel)
+    return made
 
 
 def forget(key: str) -> None:
@@ -93,6 +95,19 @@ def put_kernel(op: Definition, key: str, function: Callable[..., Any]) -> None:
                                   "flambeau.library.register_vmap or register_fake")
     else:
         op.kernels[_key(key)] = function
+
+
+#: Kernels of operators that are yet to be defined: a package may register them first.
+_early: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+
+
+def _put_by_name(op: Any, key: str, function: Callable[..., Any]) -> None:
+    """Keep a kernel of an operator that is, or will be, defined."""
+    full = "{}::{}.{}".format(*qualified(op)) if isinstance(op, str) else ""
+    if not full or full in definitions:
+        put_kernel(find(op), key, function)
+    else:
+        _early.setdefault(full, []).append((key, function))
 
 
 def _end(keys: list[str]) -> None:
@@ -176,7 +191,7 @@ class Library:
                 "flambeau.overrides.TorchFunctionMode instead")
         name = op_name if isinstance(op_name, str) else op_name.name()
         full = name if "::" in name else f"{self.ns}::{name}"
-        put_kernel(find(full), dispatch_key or self.dispatch_key, fn)
+        _put_by_name(full, dispatch_key or self.dispatch_key, fn)
 
     def _destroy(self) -> None:
         _end(self._defined)
@@ -235,11 +250,9 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any
     if isinstance(qualname, Library):
         library, key = qualname, func or ""
         return _decorates(lambda f: library.impl(types, f, key), None)
-    op = find(qualname)
-
     def take(function: Callable[..., Any]) -> None:
         for kind in _each(types):
-            put_kernel(op, kind or "CompositeExplicitAutograd", function)
+            _put_by_name(qualname, kind or "CompositeExplicitAutograd", function)
 
     return _decorates(take, func)
 
