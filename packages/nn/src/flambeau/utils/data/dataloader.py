@@ -80,6 +80,8 @@ class DataLoader(Generic[Sample]):
         [[0, 1], [2, 3], [4]]
     """
 
+    _iterator: Any = None  # of PyTorch's, the run that workers are kept for; programs ask for it
+
     def __init__(
         self,
         dataset: Any,
