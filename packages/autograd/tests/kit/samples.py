@@ -243,6 +243,8 @@ SAMPLES = {
         lambda: (lambda x, w, b: ops.linear(x, w, b),
                  (reals(2, 3), reals(4, 3, seed=1), reals(4, seed=2))),
         lambda: (lambda x, w: ops.linear(x, w), (reals(2, 2, 3), reals(2, 3, seed=1))),
+        lambda: (lambda x, w: ops.linear(x, w), (reals(2, 2, 3), reals(3, seed=1))),
+        lambda: (lambda x, w: ops.linear(x, w), (reals(3), reals(3, seed=1))),
         lambda: (lambda x, w, b: ops.linear(x, w, b),
                  (reals(3), reals(2, 3, seed=1), reals(2, seed=2))),
     ],

@@ -46,12 +46,22 @@ NAMES_BY_RANKS["matmul"] = {
 }
 
 # ---- linear: input @ weight^T + bias -----------------------------------------------------------
+# A weight of one dimension makes one output, which is no dimension of the result.
+def _linear_weight(g, input):
+    if g.ndim < input.ndim:
+        return _linear_weight(g.unsqueeze(-1), input).squeeze(0)
+    return _rows_or_row(g).t() @ conj(_rows_or_row(input))
+
+
+def _linear_bias(g, bias_shape):
+    return _rows_or_row(g).sum(0) if bias_shape else g.sum()
+
+
 # The weight before the input: under a budget the input is computed again, and gone before its
 # gradient comes. The bias first: in compiled calls its sum joins the loop that computes `g`.
-rule("linear",
-     bias=lambda g: _rows_or_row(g).sum(0),
-     weight=lambda g, input: _rows_or_row(g).t() @ conj(_rows_or_row(input)),
-     input=lambda g, weight: g @ conj(weight))
+rule("linear", bias=_linear_bias, weight=_linear_weight,
+     input=lambda g, weight: (g @ conj(weight) if weight.ndim == 2
+                              else g.unsqueeze(-1) * conj(weight)))
 NAMES_BY_RANKS["linear"] = {(2, 2, None): "MmBackward0", (2, 2, 1): "AddmmBackward0"}
 
 
