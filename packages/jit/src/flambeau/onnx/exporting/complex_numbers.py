@@ -46,8 +46,8 @@ def stand_in(b: Builder, node: Node) -> Node:
     return replace(node, args=map_args(node.args, pair), outputs=tuple(map(pair, node.outputs)))
 
 
-def own_name(b: Builder, node: Node) -> Name | None:
-    """What moves pairs as it moves numbers, and transforms; the name of the result."""
+def own_name(b: Builder, node: Node) -> Any:
+    """What moves pairs as it moves numbers, and transforms: the name of the result, or None."""
     if node.op in _TRANSFORMS:
         return _TRANSFORMS[node.op](b, stand_in(b, node), *node.args[1:])
     if node.op in ("full_of", "filled_like", "empty"):
@@ -62,7 +62,7 @@ def own_name(b: Builder, node: Node) -> Name | None:
             for k, arg in enumerate(made.args)]
     if node.op == "permute":
         args[1] = (*args[1], rank)
-    return EMITTERS[node.op](b, replace(made, args=tuple(args)), *args)  # type: ignore[return-value]
+    return EMITTERS[node.op](b, replace(made, args=tuple(args)), *args)
 
 
 def _counted(dims: Any, rank: int) -> Any:
@@ -154,7 +154,7 @@ def write_pairs(b: Builder, node: Node, x: Value) -> Name:
     return b.of(x)
 
 
-_TRANSFORMS: dict[str, Callable[..., Name]] = {
+_TRANSFORMS: dict[str, Callable[..., Any]] = {
     "fft_c2c": _complex_transform, "fft_c2r": _real_result,
     "fft_r2c": lambda b, node, *rest: write_rfft(b, node, node.args[0], *rest),
     "view_as_real": lambda b, node: b.of(node.args[0]),

@@ -163,6 +163,7 @@ def _operator(b: Builder, node: Node) -> None:
         refuse(node, "complex numbers are not written here" if is_complex else
                "ONNX has no form for one of its results" if names else
                "this operator is not written to ONNX; write it with others that are")
+    assert function is not None
     try:
         over = complex_numbers.stand_in(b, node) if is_complex else node
         graph = recorded(b, over, wanted, function)

@@ -14,6 +14,40 @@ FL_TIGHT const char *whole_block(const char *w, int64_t left, char *room) {
     return room;
 }
 
+const int FACTORS = 32;
+
+/* Scales and offsets of some groups of a row, as floats. */
+struct Factors {
+    float scales[FACTORS], offsets[FACTORS];
+
+    FL_TIGHT void read(const Product *p, int64_t j, int64_t first) {
+        const int64_t at = j * p->groups + first, left = p->groups - first;
+        const int count = left < FACTORS ? (int)left : FACTORS;
+        fill(scales, p->scales, p->scales_kind, at, count, 1);
+        fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
+    }
+
+    FL_TIGHT Group of(const Product *p, int64_t g) const {
+        return group_with(p, scales[g % FACTORS], offsets[g % FACTORS]);
+    }
+
+    static FL_TIGHT void fill(float *to, const char *from, fl_narrow kind, int64_t at, int count,
+                              float other) {
+        if (!from)
+            for (int i = 0; i < count; i++)
+                to[i] = other;
+#if defined(__AVX2__)
+        else if (kind == FL_NARROW_F16 && count == FACTORS)
+            for (int i = 0; i < FACTORS; i += 8)
+                _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                    (const __m128i *)((const fl_f16 *)from + at + i))));
+#endif
+        else
+            for (int i = 0; i < count; i++)
+                to[i] = number(from, kind, at + i);
+    }
+};
+
 #if defined(FL_EIGHTS)
 /* Sums of one row of x with one column, in two registers of eight lanes. */
 struct Sums {
@@ -30,36 +64,6 @@ struct Sums {
     FL_TIGHT void add(Eight weights, const float *x, int i) {
         Eight &to = i & 1 ? high : low;
         to = _mm256_add_ps(to, _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), weights));
-    }
-};
-
-const int FACTORS = 32;
-
-/* Scales and offsets of some groups of a row, as floats. */
-struct Factors {
-    float scales[FACTORS], offsets[FACTORS];
-
-    FL_TIGHT void read(const Product *p, int64_t j, int64_t first) {
-        const int64_t at = j * p->groups + first, left = p->groups - first;
-        const int count = left < FACTORS ? (int)left : FACTORS;
-        fill(scales, p->scales, p->scales_kind, at, count, 1);
-        fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
-    }
-
-    FL_TIGHT Group of(int64_t g) const { return {scales[g], offsets[g], 0}; }
-
-    static FL_TIGHT void fill(float *to, const char *from, fl_narrow kind, int64_t at, int count,
-                              float other) {
-        if (!from)
-            for (int i = 0; i < count; i++)
-                to[i] = other;
-        else if (kind == FL_NARROW_F16 && count == FACTORS)
-            for (int i = 0; i < FACTORS; i += 8)
-                _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                    (const __m128i *)((const fl_f16 *)from + at + i))));
-        else
-            for (int i = 0; i < count; i++)
-                to[i] = number(from, kind, at + i);
     }
 };
 
@@ -80,7 +84,7 @@ void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t 
         if (q == end) {
             if (g % FACTORS == 0)
                 factors.read(p, j, g);
-            group = factors.of(g % FACTORS);
+            group = factors.of(p, g);
             end = ++g < p->groups ? end + p->group : p->padded;
         }
         alignas(64) char room[F::bytes];
@@ -110,10 +114,10 @@ struct Four {
     Sums a, b, c, d;
 
     template <class F>
-    FL_TIGHT void add(const char *w, int64_t next, const Factors *factors, int64_t g,
-                      const float *x) {
-        const Group ga = factors[0].of(g), gb = factors[1].of(g), gc = factors[2].of(g);
-        const Group gd = factors[3].of(g);
+    FL_TIGHT void add(const Product *p, const char *w, int64_t next, const Factors *factors,
+                      int64_t g, const float *x) {
+        const Group ga = factors[0].of(p, g), gb = factors[1].of(p, g);
+        const Group gc = factors[2].of(p, g), gd = factors[3].of(p, g);
 #pragma GCC unroll 4
         for (int e = 0; e < 4; e++) {
             a.add(F::eight(w, ga, e), x, e);
@@ -140,7 +144,7 @@ void lone_row(const Product *p, int64_t i, int64_t j, const char *weight, int64_
                 factors[c].read(p, j + c, g);
         const int64_t end = g + 1 < p->groups ? q + step : last;
         for (; q < end && q < stored; q++)
-            sums.add<F>(weight + q * F::bytes, row_bytes, factors, g % FACTORS, x + q * BLOCK);
+            sums.add<F>(p, weight + q * F::bytes, row_bytes, factors, g, x + q * BLOCK);
     }
     if (stored < last) {                /* the end of a row, with zeros past it */
         alignas(64) char room[4 * F::bytes];
@@ -149,7 +153,7 @@ void lone_row(const Product *p, int64_t i, int64_t j, const char *weight, int64_
             memcpy(room + c * F::bytes, weight + c * row_bytes + stored * F::bytes,
                    (size_t)(row_bytes - stored * F::bytes));
         }
-        sums.add<F>(room, F::bytes, factors, (p->groups - 1) % FACTORS, x + stored * BLOCK);
+        sums.add<F>(p, room, F::bytes, factors, p->groups - 1, x + stored * BLOCK);
     }
     finish(p, i, j, sums.a);
     finish(p, i, j + 1, sums.b);
@@ -202,38 +206,70 @@ FL_TIGHT void finish(const Product *p, int64_t i, int64_t j, int cols, const Sum
         p->c[i * p->n + j + e] = p->bias ? value[e] + p->bias[j + e] : value[e];
 }
 
-/* R rows of x by four columns; a column that is not there is the first one again. */
+/* Blocks of four columns, and what they are worth. */
+struct Block {
+    const char *a, *b, *c, *d;
+    Group ga, gb, gc, gd;
+};
+
+/* Sums of R rows, `next` floats apart, with a block. */
+template <class F, int R>
+FL_TIGHT void add_block(const Block &w, int64_t at, const float *x, int64_t next, Sums &r0, Sums &r1,
+                        Sums &r2, Sums &r3) {
+    Pair a, b, c, d;
+    F::expand(w.a + at, w.ga, a);
+    F::expand(w.b + at, w.gb, b);
+    F::expand(w.c + at, w.gc, c);
+    F::expand(w.d + at, w.gd, d);
+    add(r0, x, a.low, b.low, c.low, d.low);
+    add(r0, x + 16, a.high, b.high, c.high, d.high);
+    if constexpr (R > 1) {
+        add(r1, x + next, a.low, b.low, c.low, d.low);
+        add(r1, x + next + 16, a.high, b.high, c.high, d.high);
+        add(r2, x + 2 * next, a.low, b.low, c.low, d.low);
+        add(r2, x + 2 * next + 16, a.high, b.high, c.high, d.high);
+        add(r3, x + 3 * next, a.low, b.low, c.low, d.low);
+        add(r3, x + 3 * next + 16, a.high, b.high, c.high, d.high);
+    }
+}
+
+/* R rows of x by four columns; a column that is not there is the first one again. Whole blocks go
+ * without a call, over which no vector would stay in its register. */
 template <class F, int R>
 void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, int64_t row_bytes) {
     const float *x = p->x + i * p->padded;
+    const int64_t next = p->padded, last = p->padded / BLOCK, stored = row_bytes / F::bytes;
     const int64_t jb = j + (cols > 1), jc = j + 2 * (cols > 2), jd = j + 3 * (cols > 3);
-    const char *a = weight, *b = a + (jb - j) * row_bytes, *c = a + (jc - j) * row_bytes;
-    const char *d = a + (jd - j) * row_bytes;
+    Block w = {weight, weight + (jb - j) * row_bytes, weight + (jc - j) * row_bytes,
+               weight + (jd - j) * row_bytes, {}, {}, {}, {}};
     Sums r0 = {}, r1 = {}, r2 = {}, r3 = {};
+    Factors factors[4];
     for (int64_t g = 0, q = 0; g < p->groups; g++) {
-        const Group ga = group_of(p, j, g), gb = group_of(p, jb, g), gc = group_of(p, jc, g);
-        const Group gd = group_of(p, jd, g);
-        const int64_t end = g + 1 < p->groups ? q + p->group : p->padded;
-        for (; q < end; q += BLOCK) {
-            alignas(64) char room[4][F::bytes];
-            const int64_t at = q / BLOCK * F::bytes, left = row_bytes - at;
-            Pair wa, wb, wc, wd;
-            F::expand(whole_block<F>(a + at, left, room[0]), ga, wa);
-            F::expand(whole_block<F>(b + at, left, room[1]), gb, wb);
-            F::expand(whole_block<F>(c + at, left, room[2]), gc, wc);
-            F::expand(whole_block<F>(d + at, left, room[3]), gd, wd);
-            add(r0, x + q, wa.low, wb.low, wc.low, wd.low);
-            add(r0, x + q + 16, wa.high, wb.high, wc.high, wd.high);
-            if constexpr (R > 1) {
-                const float *x1 = x + p->padded + q, *x2 = x1 + p->padded, *x3 = x2 + p->padded;
-                add(r1, x1, wa.low, wb.low, wc.low, wd.low);
-                add(r1, x1 + 16, wa.high, wb.high, wc.high, wd.high);
-                add(r2, x2, wa.low, wb.low, wc.low, wd.low);
-                add(r2, x2 + 16, wa.high, wb.high, wc.high, wd.high);
-                add(r3, x3, wa.low, wb.low, wc.low, wd.low);
-                add(r3, x3 + 16, wa.high, wb.high, wc.high, wd.high);
-            }
+        if (g % FACTORS == 0) {
+            factors[0].read(p, j, g);
+            factors[1].read(p, jb, g);
+            factors[2].read(p, jc, g);
+            factors[3].read(p, jd, g);
         }
+        w.ga = factors[0].of(p, g);
+        w.gb = factors[1].of(p, g);
+        w.gc = factors[2].of(p, g);
+        w.gd = factors[3].of(p, g);
+        const int64_t end = g + 1 < p->groups ? q + p->group / BLOCK : last;
+        for (const int64_t whole = end < stored ? end : stored; q < whole; q++)
+            add_block<F, R>(w, q * F::bytes, x + q * BLOCK, next, r0, r1, r2, r3);
+    }
+    if (stored < last) {                /* the end of a row, with zeros past it */
+        alignas(64) char room[4][F::bytes];
+        const int64_t at = stored * F::bytes;
+        const char *const from[4] = {w.a, w.b, w.c, w.d};
+        for (int e = 0; e < 4; e++)
+            whole_block<F>(from[e] + at, row_bytes - at, room[e]);
+        w.a = room[0];
+        w.b = room[1];
+        w.c = room[2];
+        w.d = room[3];
+        add_block<F, R>(w, 0, x + stored * BLOCK, next, r0, r1, r2, r3);
     }
     finish(p, i, j, cols, r0);
     if constexpr (R > 1) {

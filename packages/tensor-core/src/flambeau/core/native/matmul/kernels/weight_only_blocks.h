@@ -39,20 +39,19 @@ struct Group {
 #endif
 };
 
-FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
-    Group to = {1, 0, 0};
-    const int64_t at = j * p->groups + g;
-    if (p->scales)
-        to.scale = number(p->scales, p->scales_kind, at);
-    if (p->offsets)
-        to.offset = number(p->offsets, p->offsets_kind, at);
-    else if (p->kind == FL_NARROW_I4)
-        to.centre = 8;
+FL_TIGHT Group group_with(const Product *p, float scale, float offset) {
+    Group to = {scale, offset, p->kind == FL_NARROW_I4 && !p->offsets ? 8.0f : 0.0f};
 #if defined(__AVX512F__)
     const V digits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    to.table = (digits - to.centre) * to.scale + to.offset;
+    to.table = (digits - to.centre) * scale + offset;
 #endif
     return to;
+}
+
+FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
+    const int64_t at = j * p->groups + g;
+    return group_with(p, p->scales ? number(p->scales, p->scales_kind, at) : 1,
+                      p->offsets ? number(p->offsets, p->offsets_kind, at) : 0);
 }
 
 #if defined(__AVX512F__)
@@ -91,8 +90,12 @@ struct Int8 {
             to.high[i] = (float)((const int8_t *)w)[i + 16];
         }
 #endif
-        to.low = to.low * g.scale + g.offset;
-        to.high = to.high * g.scale + g.offset;
+        to.low = to.low * g.scale;
+        to.high = to.high * g.scale;
+        if (SHIFTED) {
+            to.low += g.offset;
+            to.high += g.offset;
+        }
     }
 #endif
 };
