@@ -19,7 +19,6 @@ def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None
 
     Raises:
         RuntimeError: both a mode and options are given.
-        TypeError: the backend is a function.
         ValueError: there is no such mode or backend, or a budget is not between 0 and 1.
     """
     if mode is not None and options:
@@ -48,11 +47,6 @@ def check_budget(options: dict[str, Any] | None) -> float | None:
 
 def check_backend(backend: Any) -> str:
     """A backend that exists."""
-    if callable(backend):
-        raise TypeError("jit.compile(): backend must be a name. In PyTorch a function as backend "
-                        "gets a graph of the calls; here no graph is made: Python runs at each "
-                        "call. flambeau.jit.trace(fn, example) gives a program with a graph "
-                        "that can be looked at and changed")
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ValueError(_unknown("backend", backend, BACKENDS))
     return backend

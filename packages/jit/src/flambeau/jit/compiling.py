@@ -19,7 +19,7 @@ from flambeau.core._core import (
     is_deferring,
 )
 from flambeau.jit.choices import BACKENDS, check_budget, check_choices
-from flambeau.jit.errors import GraphBreakError
+from flambeau.jit.graph_breaks import refuse_read
 
 if TYPE_CHECKING:
     from flambeau.jit.explaining import Explanation
@@ -121,7 +121,9 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             raises nowhere: numbers that are computed with (``item()``), shapes that depend on
             values (``x[x > 0]``).
         dynamic: either is the case: plans are made for sizes, machine code for all sizes.
-        backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits.
+        backend: ``"inductor"``, or ``"eager"`` and ``"aot_eager"``: no kernel waits; or a function
+            that is given a ``flambeau.fx.GraphModule`` and example arguments, and returns what
+            computes the same tuple of tensors: see ``flambeau.jit.replay.graphs``.
         mode: ``"default"``, or ``"reduce-overhead"``, which is ``replay=True``; the modes that
             tune warn that they do not.
         options: ``activation_memory_budget``, from 0 to 1; those of PyTorch's code generator warn
@@ -138,7 +140,7 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
 
     Raises:
         RuntimeError: both ``mode`` and ``options`` are given.
-        TypeError: ``model`` cannot be called, or ``backend`` is a function.
+        TypeError: ``model`` cannot be called.
         ValueError: there is no such mode or backend, or the budget is not between 0 and 1.
 
     Example:
@@ -150,20 +152,26 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
         >>> step(flambeau.tensor([1.0, -2.0]), 3.0)
         tensor([4., 0.])
     """
-    name, budget = check_choices(backend, mode, options), check_budget(options)
+    given = None if callable(backend) else backend
+    name, budget = check_choices(given, mode, options), check_budget(options)
     if model is None:
-        return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=name, options=options,
-                       mode=mode, disable=disable, replay=replay, check_every=check_every)
+        return partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend,
+                       options=options, mode=mode, disable=disable, replay=replay,
+                       check_every=check_every)
     if not callable(model) and not isinstance(model, classmethod):
         raise TypeError(f"jit.compile(): argument 'model' must be a function or a module, not "
                         f"{type(model).__name__}")
     if disable or os.environ.get("FLAMBEAU_COMPILE") == "0":
         return model
+    if callable(backend):
+        from flambeau.jit.replay.graphs import Graphed
+
+        return wrap(model, partial(Graphed, backend=backend, fullgraph=fullgraph))
     if not BACKENDS[name]:
         return wrap(model, Eager)
     blocks: list[Callable[[], AbstractContextManager[Any]]] = []
     if fullgraph:
-        blocks.append(partial(hear_reads, _refuse))
+        blocks.append(partial(hear_reads, refuse_read))
     if budget is not None and budget < 1:
         blocks.append(partial(recompute_within, budget))
     ordinary: Any = partial(CompiledWithin, blocks=blocks) if blocks else Compiled
@@ -346,46 +354,6 @@ def recompute_within(budget: float) -> AbstractContextManager[Any]:
         return nullcontext()
     block: AbstractContextManager[Any] = _engine.recompute_within(budget)
     return block
-
-
-#: Reads of numbers and arrays that Python computes with; that is part of PyTorch's graphs as well.
-_COMPUTED_WITH = frozenset({"item()", "int()", "float()", "index", "tolist()", "numpy()",
-                            "memoryview()", "format", "tensor()", "data_ptr()"})
-
-
-#: Of these, the ones that Python may decide by.
-_NUMBERS = frozenset({"item()", "int()", "float()"})
-
-
-def _is_part_of_graph(what: str) -> bool:
-    """Whether a graph of PyTorch's compiler would go on where values are read."""
-    if what not in _COMPUTED_WITH and what != "bool()":
-        return False
-    from flambeau.jit import branches
-    from flambeau.jit.locations import caller_frame, is_ours
-
-    reader, user = sys._getframe(2), caller_frame()
-    if what in _NUMBERS:
-        return is_ours(reader.f_code.co_filename) or not branches.decides_branch(reader)
-    if what != "bool()":
-        return True
-    if branches.is_membership(user):
-        return not branches.decides_branch(user)
-    return branches.is_extremum(user)
-
-
-def _refuse(tensor: Any, what: str) -> None:
-    prints = sys._getframe(1).f_globals.get("__name__") == "flambeau.core.printing"
-    if not prints and _is_part_of_graph(what):
-        return
-    from flambeau.jit.locations import caller
-
-    raise GraphBreakError(
-        f"compile(fullgraph=True): at {caller()} {'repr()' if prints else what} takes values of a "
-        f"tensor of shape {list(tensor.shape)} to Python, "
-        f"{'where they decide a branch, ' if what in _NUMBERS else ''}which ends the graph. "
-        "Compute with tensors instead (flambeau.where for a condition), read behind the call, or "
-        "leave out fullgraph")
 
 
 class Eager(_Wrapper, EagerCall):

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import modules, trust
 from .attributes import CONTAINERS, Attributes, is_ordinary
-from .context import _ITERATORS, Context
+from .context import ITERATORS, Context
 from .reads import MISSING, Reads
 from .rewrite import TELLING, telling_code
 
@@ -84,7 +84,7 @@ class Calls(Attributes):
             self.reads.whole(obj)
             for each in obj.values() if trust.is_dict(obj) else obj:
                 self.argument(each, fn)
-        elif type(obj) in (set, *_ITERATORS):
+        elif type(obj) in (set, *ITERATORS):
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
         elif type(obj) in (slice, frozenset):
@@ -122,7 +122,7 @@ class Calls(Attributes):
             return self.reads.made(list(obj)) if trust.is_tensor(obj) else obj
         if type(obj) is list or trust.is_dict(obj) or trust.is_sequence(obj):
             return self.reads.whole(obj)
-        if isinstance(obj, _ITERATORS) or type(obj) is set:
+        if isinstance(obj, ITERATORS) or type(obj) is set:
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
             return obj

@@ -19,7 +19,7 @@ _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operato
             "==": operator.eq, "!=": operator.ne}
 _UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_ITERATORS: tuple[type, ...] = (
+ITERATORS: tuple[type, ...] = (
     zip, enumerate, reversed, map, GeneratorType, type(iter([])), type(iter(())),
     type(iter(range(0))), type(iter({})), type(iter({}.values())), type(iter({}.items())),
     type(reversed([])), *_VIEWS)

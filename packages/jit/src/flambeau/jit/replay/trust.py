@@ -180,6 +180,11 @@ def is_tensor_method(name: str) -> bool:
     return name in _METHODS or isinstance(found, _core.Operator)
 
 
+def is_method_of_tensors(fn: Any, name: str) -> bool:
+    """Whether a function is the method of this name."""
+    return getattr(_core.Tensor, name, None) is fn
+
+
 def spent_node(tensor: Any) -> Any:
     """The node of a tensor whose graph holds nothing any more, or ``None``."""
     from flambeau.autograd import _engine
