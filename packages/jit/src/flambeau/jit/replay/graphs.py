@@ -39,26 +39,26 @@ class Entry(NamedTuple):
         run: what the backend returned.
         spec: how results are put together.
         fixed: results that are no tensors, by their number.
-        count: of all results.
+        total: how many results there are.
     """
 
     guards: Any
     run: Callable[..., Any]
     spec: Any
     fixed: dict[int, Any]
-    count: int
+    total: int
 
     def call(self) -> Any:
         """Run it for the arguments that the guards have just found."""
         results = self.run(*self.guards.sources())
-        if type(results) not in (tuple, list) or len(results) + len(self.fixed) != self.count:
-            wanted = self.count - len(self.fixed)
+        if type(results) not in (tuple, list) or len(results) + len(self.fixed) != self.total:
+            wanted = self.total - len(self.fixed)
             raise TypeError(
                 f"jit.compile(): what the backend returned gave an object of class "
                 f"{type(results).__name__}, and must give a tuple of {wanted} results, as the "
                 "graph does")
         found = iter(results)
-        leaves = [self.fixed[k] if k in self.fixed else next(found) for k in range(self.count)]
+        leaves = [self.fixed[k] if k in self.fixed else next(found) for k in range(self.total)]
         return pytree.tree_unflatten(leaves, self.spec)
 
 
