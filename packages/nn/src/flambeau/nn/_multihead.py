@@ -120,13 +120,13 @@ class Weights(NamedTuple):
 
     width: int
     heads: int
-    in_proj: tuple[Tensor | None, ...]  # one weight for all three, or three
+    in_proj: tuple[Any, ...]  # one weight for all three, or three; or layers that hold them
     in_bias: Tensor | None
     bias_k: Tensor | None
     bias_v: Tensor | None
     zero_key: bool
     dropout_p: float
-    out_weight: Tensor
+    out_weight: Any
     out_bias: Tensor | None
     batch_first: bool
 
@@ -157,7 +157,7 @@ def attend(
     k, v, masks = _with_extra_keys(weights, k, v, masks)
     result, scores = _attention(weights, q, k, v, masks, causal, call.need_weights)
     result = result.transpose(1, 2) if weights.batch_first else result.permute(2, 0, 1, 3)
-    result = ops.linear(result.reshape(query.shape), weights.out_weight, weights.out_bias)
+    result = _linear(result.reshape(query.shape), weights.out_weight, weights.out_bias)
     return result, scores.mean(1) if scores is not None and call.average else scores
 
 
@@ -273,23 +273,36 @@ def _projected(weights, query, key, value):
     if len(weights.in_proj) == 3:
         biases = (None, None, None) if bias is None else bias.chunk(3)
         pairs = zip((query, key, value), weights.in_proj, biases, strict=True)
-        return [ops.linear(x, w, b) for x, w, b in pairs]
+        return [_linear(x, w, b) for x, w, b in pairs]
     if query is key and key is value:
-        return ops.linear(query, packed, bias).chunk(3, -1)
+        return _linear(query, packed, bias).chunk(3, -1)
     inputs = [query, key] if key is value else [query, key, value]
     sizes = [weights.width, 2 * weights.width] if key is value else [weights.width] * 3
     biases = [None] * len(sizes) if bias is None else bias.split(sizes)
-    each = zip(inputs, packed.split(sizes), biases, strict=True)
-    parts = [ops.linear(x, w, b) for x, w, b in each]
+    each = zip(inputs, _split(packed, sizes), biases, strict=True)
+    parts = [_linear(x, w, b) for x, w, b in each]
     return [parts[0], *parts[1].chunk(2, -1)] if key is value else parts
 
 
 def _query(weights, query):
     """The query alone, projected."""
     packed = len(weights.in_proj) == 1
-    weight = weights.in_proj[0].chunk(3)[0] if packed else weights.in_proj[0]
+    weight = _split(weights.in_proj[0], [weights.width] * 3)[0] if packed else weights.in_proj[0]
     bias = None if weights.in_bias is None else weights.in_bias.chunk(3)[0]
-    return _heads(weights, ops.linear(query, weight, bias))
+    return _heads(weights, _linear(query, weight, bias))
+
+
+def _linear(x, weight, bias):
+    """Through a matrix, or through a layer that holds one in few bits, and its bias."""
+    return weight(x) if callable(weight) else ops.linear(x, weight, bias)
+
+
+def _split(weight, sizes):
+    """Some rows after the other, of a matrix or of such a layer."""
+    if not callable(weight):
+        return weight.split(sizes)
+    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    return [weight.rows(start, size) for start, size in zip(starts, sizes, strict=True)]
 
 
 def _heads(weights, x):

@@ -23,6 +23,7 @@ from .memory_format import (
     convert_conv3d_weight_memory_format,
 )
 from .quantization import QuantizedEmbedding, QuantizedLinear, quantize_dynamic
+from .quantized_attention import QuantizedMultiheadAttention
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
@@ -61,6 +62,7 @@ __all__ = [
     "GGUF",
     "QuantizedEmbedding",
     "QuantizedLinear",
+    "QuantizedMultiheadAttention",
     "QuantizedWeight",
     "WeightOnlyEmbedding",
     "WeightOnlyLinear",

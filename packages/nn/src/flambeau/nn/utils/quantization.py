@@ -10,9 +10,14 @@ import flambeau
 from flambeau import Tensor
 
 from .._core import ops
+from ..modules.attention import MultiheadAttention
 from ..modules.linear import Linear
 from ..modules.module import Module
 from ..modules.sparse import Embedding
+from .quantized_attention import attention_of
+
+#: The kinds of layers that have a form in few bits.
+KINDS: tuple[type[Module], ...] = (Linear, Embedding, MultiheadAttention)
 
 
 def _rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -82,6 +87,12 @@ class QuantizedLinear(_Quantized):
         result: Tensor = ops.quantized_linear(input, self.weight, self.scales, bias)
         return result
 
+    def rows(self, start: int, count: int) -> Callable[[Tensor], Tensor]:
+        """The layer that computes some of the outputs."""
+        part = slice(start, start + count)
+        bias = self.bias if self.bias is None else self.bias.float()[part]
+        return lambda input: ops.quantized_linear(input, self.weight[part], self.scales[part], bias)
+
     def extra_repr(self) -> str:
         rows, columns = self.weight.shape
         return f"in_features={columns}, out_features={rows}, bias={self.bias is not None}"
@@ -122,18 +133,19 @@ class QuantizedEmbedding(_Quantized):
 
 def quantize_dynamic(
     module: Module,
-    kinds: tuple[type[Module], ...] = (Linear, Embedding),
+    kinds: tuple[type[Module], ...] = KINDS,
     skip: Callable[[str, Module], bool] | None = None,
 ) -> Module:
     """A copy of a trained network whose linear layers and tables have weights of int8.
 
-    Weights that several layers share are rounded once, and shared again. Layers of other kinds,
-    subclasses (whose ``forward`` may be their own) and attention's joined projections stay as they
-    are.
+    So have the projections of attention. Weights that several layers share are rounded once, and
+    shared again. Layers of other kinds and subclasses (whose ``forward`` may be their own) stay as
+    they are.
 
     Args:
         module: The network, which stays as it is.
-        kinds: The kinds of layers that change, of ``Linear`` and ``Embedding``.
+        kinds: The kinds of layers that change, of ``Linear``, ``Embedding`` and
+            ``MultiheadAttention``.
         skip: Called with a layer's name and the layer: true leaves it as it is.
 
     Returns:
@@ -158,8 +170,10 @@ def quantize_dynamic(
     integer-arithmetic-only inference (2018), symmetric and with the inputs' ranges taken as they
     come.
     """
-    return replace_layers(module, {Linear: QuantizedLinear, Embedding: QuantizedEmbedding}, kinds,
-                          skip, "quantize_dynamic")
+    forms: dict[type[Module], Callable[[Any], Module]] = {
+        Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
+        MultiheadAttention: attention_of(QuantizedLinear)}
+    return replace_layers(module, forms, kinds, skip, "quantize_dynamic")
 
 
 def replace_layers(
@@ -189,6 +203,8 @@ def replace_layers(
 
 def _share(quantized: Module, layer: Any, made: dict[int, Module]) -> Module:
     """The layer, with the matrix of an earlier one that is made from the same weight."""
+    if not hasattr(layer, "weight"):
+        return quantized
     same = made.setdefault(id(layer.weight), quantized)
     for name in ("weight", "scales", "offsets"):
         if name in same._buffers:

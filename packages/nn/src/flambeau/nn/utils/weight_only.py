@@ -10,10 +10,12 @@ import flambeau
 from flambeau import Tensor
 
 from .._core import ops, spread_weight
+from ..modules.attention import MultiheadAttention
 from ..modules.linear import Linear
 from ..modules.module import Module
 from ..modules.sparse import Embedding
-from .quantization import replace_layers
+from .quantization import KINDS, replace_layers
+from .quantized_attention import attention_of
 
 _HALVES = {"float16": flambeau.float16, "bfloat16": flambeau.bfloat16}
 _FORMS = ("int4", "int8", *_HALVES)
@@ -242,6 +244,13 @@ class WeightOnlyLinear(_WeightOnly):
                                                 self.bias, self.group)
         return result
 
+    def rows(self, start: int, count: int) -> Callable[[Tensor], Tensor]:
+        """The layer that computes some of the outputs."""
+        part = slice(start, start + count)
+        weight, *rest = (None if each is None else each[part] for each in (
+            self.weight, self.scales, self.offsets, self.bias))
+        return lambda input: ops.weight_only_linear(input, weight, *rest, self.group)
+
 
 class WeightOnlyEmbedding(_WeightOnly):
     """``Embedding`` whose table has few bits; what it gives is float32.
@@ -271,7 +280,7 @@ def quantize_weights(
     weights: str = "int4",
     group: int = 32,
     symmetric: bool = True,
-    kinds: tuple[type[Module], ...] = (Linear, Embedding),
+    kinds: tuple[type[Module], ...] = KINDS,
     skip: Callable[[str, Module], bool] | None = None,
 ) -> Module:
     """A copy of a trained network whose linear layers and tables have weights in few bits.
@@ -284,7 +293,8 @@ def quantize_weights(
         weights: ``"int4"``, ``"int8"``, ``"float16"`` or ``"bfloat16"``.
         group: How many columns have one scale, a multiple of 32; 0 for all of them.
         symmetric: False adds an offset to each group.
-        kinds: The kinds of layers that change, of ``Linear`` and ``Embedding``.
+        kinds: The kinds of layers that change, of ``Linear``, ``Embedding`` and
+            ``MultiheadAttention``.
         skip: Called with a layer's name and the layer: true leaves it as it is.
 
     Returns:
@@ -317,5 +327,5 @@ def quantize_weights(
                              "set max_norm to None if its rows are final")
         return WeightOnlyEmbedding(quantize_weight(layer.weight, weights, group, symmetric))
 
-    return replace_layers(module, {Linear: linear, Embedding: table}, kinds, skip,
-                          "quantize_weights")
+    forms = {Linear: linear, Embedding: table, MultiheadAttention: attention_of(linear)}
+    return replace_layers(module, forms, kinds, skip, "quantize_weights")
