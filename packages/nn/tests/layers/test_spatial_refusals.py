@@ -102,6 +102,7 @@ REFUSALS = {
     "instance one": (calling("InstanceNorm1d", 3, shape=(2, 3, 1)), ValueError, "more than 1"),
     "group norm": (making("GroupNorm", 3, 4), ValueError, r"num_channels \(4\) must be divisible"),
     "group channels": (calling("GroupNorm", 2, 4, shape=(2, 6, 3)), RuntimeError, "6"),
+    "group of one": (calling("GroupNorm", 4, 4, shape=(1, 4, 1)), ValueError, "more than 1 value"),
     "layer norm": (calling("LayerNorm", (4, 5), shape=(2, 5, 4)), RuntimeError, "5, 4"),
     "rms norm": (calling("RMSNorm", 4, shape=(2, 5)), RuntimeError, "5"),
     "response norm": (calling("LocalResponseNorm", 2, shape=(2, 3)), ValueError, "3D or higher"),

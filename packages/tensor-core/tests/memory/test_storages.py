@@ -134,3 +134,15 @@ def test_files_are_mapped(tmp_path):
 def test_without_elements_there_is_no_address():
     assert flambeau.ones(2, 2)[0:0].data_ptr() == 0
     assert flambeau.ones(2, 2).resize_(0, 2).data_ptr() == 0
+
+
+def test_memory_is_shared_through_its_storage():
+    x = flambeau.ones(3)
+    assert not x.storage().is_shared()
+    x.share_memory_()
+    assert x.storage().is_shared()
+    assert x.untyped_storage().is_shared()
+    assert flambeau.ones(3).untyped_storage().share_memory_().is_shared()
+    y = flambeau.ones(3)
+    with pytest.raises(RuntimeError, match="would keep the old one"):
+        y.storage().share_memory_()

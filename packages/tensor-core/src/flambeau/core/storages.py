@@ -56,6 +56,20 @@ class Storage:
 
     is_sparse = False
 
+    def is_shared(self) -> bool:
+        """Whether other processes can share the memory."""
+        return bool(self._bytes.is_shared())
+
+    def share_memory_(self) -> Self:
+        """Move the memory to where other processes can share it, as a tensor's ``share_memory_``.
+
+        Raises:
+            RuntimeError: A tensor looks at the memory: its own ``share_memory_`` moves it.
+        """
+        if not self.is_shared():
+            self._bytes.share_memory_()
+        return self
+
     @property
     def _cdata(self) -> int:
         return int(_core.storage_id(self._bytes))

@@ -30,6 +30,13 @@ int fl_call_layer_norm(const fl_op *op, const fl_value *in, int n, fl_value *out
 
 /* (input, num_groups, weight, bias, eps) */
 int fl_call_group_norm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    const fl_tensor *x = in[0].t;
+    if (x->ndim >= 2 && x->numel > 0 && x->numel == in[1].i) {
+        fl_error(FL_VALUE_ERROR, "group_norm(): Expected more than 1 value per channel when "
+                 "training, got input size %s in %lld groups: a value alone is its own mean",
+                 fl_shape_text(x->shape, x->ndim), (long long)in[1].i);
+        return fl_raise();
+    }
     return fl_compose_result(op, in, n, out,
                              fl_compose_first(FL_OP_native_group_norm, in[0], in[2], in[3], in[1],
                                               in[4]));
