@@ -62,19 +62,28 @@ class Future(Generic[T]):
         self._check_open("set_exception")
         self._future.set_exception(result)
 
+    def __reduce__(self) -> Any:
+        raise RuntimeError("Can not pickle flambeau.futures.Future: send what its wait() gives")
+
     def _check_open(self, name: str) -> None:
         if self.done():
             raise RuntimeError(f"{name}(): the future has a value or an error already")
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """A future with what ``callback`` returns, given this one once it is done."""
+        """A future with what ``callback`` returns, given this one once it is done.
+
+        An error of the callback is the cause of a RuntimeError that the new future raises.
+        """
         later: Future[Any] = Future()
 
         def run(_: Any) -> None:
             try:
                 result = callback(self)
             except Exception as error:
-                later.set_exception(error)
+                failed = RuntimeError("Got the following error when running the callback: "
+                                      f"{type(error).__name__}: {error}")
+                failed.__cause__ = error
+                later.set_exception(failed)
             else:
                 later.set_result(result)
 

@@ -296,3 +296,38 @@ def test_operators_that_are_no_public_functions():
         torch.nn.functional.gelu(z, approximate="tanh").sum().backward()
         print(torch.equal(slope, z.grad))
         """) == ["True True", "True", "[True, True, True]", "True", "True"]
+
+
+def test_dimensions_by_a_pattern():
+    assert lines("""
+        import torch
+        from torch.func import functionalize, rearrange
+
+        x, y = torch.arange(24).reshape(4, 3, 2), torch.arange(12).reshape(4, 3)
+        print(torch.equal(rearrange(x, "a b c -> c (a b)"), x.permute(2, 0, 1).reshape(2, 12)))
+        print(torch.equal(rearrange(y, "(a k) b -> k (b a)", k=2),
+                          y.reshape(2, 2, 3).permute(1, 2, 0).reshape(2, 6)))
+        print(rearrange(x, "... c -> c ... 1").shape, rearrange(x, "a ... -> a (...)").shape)
+        print(torch.equal(rearrange([y, y + 1], "l a b -> a l b"), torch.stack([y, y + 1], 1)))
+        for pattern, sizes in (("a b -> b", {}), ("a a -> a", {}), ("a b -> a b", {"q": 2}),
+                               ("(a c) b -> a c b", {}), ("(a c) b -> a c b", {"a": 3}),
+                               ("a b c -> a b c", {}), ("a b", {})):
+            try:
+                rearrange(y, pattern, **sizes)
+            except ValueError:
+                continue
+            print("not refused:", pattern)
+        print(functionalize(lambda a: a.add_(1))(torch.zeros(2)))
+        """) == ["True", "True", "torch.Size([2, 4, 3, 1]) torch.Size([4, 6])", "True",
+                 "tensor([1., 1.])"]
+
+
+def test_hashes_are_exclusive_ors_of_the_bits():
+    assert lines("""
+        import torch
+
+        x = torch.arange(35.0).reshape(5, 7)
+        print(torch.hash_tensor(torch.tensor([1, 2, 4])), torch.hash_tensor(x))
+        print(torch.hash_tensor(x, 1, keepdim=True).shape, torch.hash_tensor(torch.tensor(1.5)))
+        """) == ["tensor(7, dtype=torch.uint64) tensor(9203528050996674560, dtype=torch.uint64)",
+                 "torch.Size([5, 1]) tensor(4609434218613702656, dtype=torch.uint64)"]

@@ -166,3 +166,15 @@ def test_pytorch_gives_the_same(name):
     ours = getattr(masked, name)(X, *args, mask=M)
     assert str(ours.dtype).partition(".")[2] == str(theirs.dtype).partition(".")[2]
     flambeau.testing.assert_close(ours, flambeau.tensor(theirs.tolist()), equal_nan=True)
+
+
+def test_the_class_makes_one_with_a_copy():
+    data = X.clone()
+    made = masked.MaskedTensor(data, M)
+    data.zero_()
+    assert made.sum().item() == sum(map(sum, left()))
+    assert masked.is_masked_tensor(made)
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    leaf = masked.MaskedTensor(X, M, requires_grad=True)
+    leaf.sum().backward()
+    assert leaf.grad.to_tensor(0.0).tolist() == M.float().tolist()

@@ -142,7 +142,8 @@ def test_memory_is_shared_through_its_storage():
     x.share_memory_()
     assert x.storage().is_shared()
     assert x.untyped_storage().is_shared()
-    assert flambeau.ones(3).untyped_storage().share_memory_().is_shared()
+    alone = flambeau.ones(3).untyped_storage()
+    assert alone.share_memory_().is_shared()
     y = flambeau.ones(3)
     with pytest.raises(RuntimeError, match="would keep the old one"):
         y.storage().share_memory_()

@@ -266,3 +266,21 @@ def test_signatures_of_operators():
         "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
     assert aten.view.default.is_view and not aten.add.Tensor.is_view
     assert aten.add_.Tensor._schema.is_mutable
+
+
+def test_the_class_is_printed():
+    class Inside(Tensor):
+        @staticmethod
+        def __new__(cls, inside):
+            made = Tensor._make_wrapper_subclass(cls, inside.shape, dtype=inside.dtype)
+            made.inside = inside
+            return made
+
+        def __repr__(self):
+            return super().__repr__(tensor_contents=f"{self.inside.tolist()}")
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    assert repr(Inside(flambeau.ones(2))) == "Inside([1.0, 1.0])"

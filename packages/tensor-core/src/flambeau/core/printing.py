@@ -156,8 +156,8 @@ def _head(x) -> str:
     from flambeau.core import _core
 
     kind = type(x)
-    keeps = kind is not _core.Tensor and kind.__torch_function__ is not _core.no_override
-    return f"{kind.__name__}(" if keeps else "tensor("
+    keeps = kind.__torch_function__ is not _core.no_override or _core.is_shown_below(kind)
+    return f"{kind.__name__}(" if keeps and kind is not _core.Tensor else "tensor("
 
 
 def complex_of(default) -> str:

@@ -98,6 +98,22 @@ def _frobenius_norm(x: Any, dim: Any, keepdim: bool = False) -> Any:
     return flambeau.linalg.vector_norm(x, 2, dim, keepdim)
 
 
+def _hash_tensor(x: Any, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:
+    """The exclusive or of all elements' bits, as numbers of 64 bits."""
+    wide = x.to(flambeau.float64 if x.is_floating_point() else flambeau.int64)
+    dims = [wrapped_dim("hash_tensor", d, x.ndim) for d in (
+        [dim] if isinstance(dim, int) else dim or range(x.ndim))]
+    kept = [d for d in range(x.ndim) if d not in dims]
+    bits = wide.view(flambeau.int64).permute([*kept, *dims]).reshape(
+        *[x.shape[d] for d in kept], -1)
+    while bits.shape[-1] > 1:
+        half = bits.shape[-1] // 2
+        rest = bits[..., 2 * half:]
+        bits = flambeau.cat([bits[..., :half] ^ bits[..., half:2 * half], rest], -1)
+    shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
+    return (bits if bits.shape[-1] else bits.new_zeros(shape)).reshape(shape).view(flambeau.uint64)
+
+
 # ---- gradients ---------------------------------------------------------------------------------
 def _gradients(call: Callable[..., Any], inputs: Sequence[Any], grad: Any,
                wanted: Sequence[bool]) -> list[Any]:
@@ -148,7 +164,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "native_group_norm": _native_group_norm, "native_dropout": _native_dropout,
     "native_channel_shuffle": functional.channel_shuffle,
     "embedding_renorm_": _embedding_renorm_, "as_strided_": _as_strided_,
-    "norm_except_dim": _norm_except_dim, "frobenius_norm": _frobenius_norm,
+    "hash_tensor": _hash_tensor, "norm_except_dim": _norm_except_dim,
+    "frobenius_norm": _frobenius_norm,
     "alpha_dropout_": lambda x, p, train: functional.alpha_dropout(x, p, train, True),
     "feature_alpha_dropout_":
         lambda x, p, train: functional.feature_alpha_dropout(x, p, train, True),

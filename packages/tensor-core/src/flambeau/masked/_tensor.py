@@ -12,10 +12,20 @@ _op = {**functions, **_core.operators()}
 class MaskedTensor(Wrapped):
     """A tensor and a mask of its shape; where it is False, the element counts for nothing.
 
-    `masked_tensor` and `as_masked_tensor` make them.
+    This class, as `masked_tensor`, makes one with a copy of its data, `as_masked_tensor` one with
+    the data itself.
+
+    Args:
+        data: A dense tensor.
+        mask: Bools of its shape: True where an element counts.
+        requires_grad: Whether gradients are wanted.
     """
 
     _mask: Any
+
+    def __new__(cls, data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
+        """A masked tensor with a copy of the data."""
+        return masked_tensor(data, mask, requires_grad)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -45,6 +45,7 @@ HOMES = {
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
+    "func.rearrange": "rearranging", "func.functionalize": "marks",
     "_C._VariableFunctions": "private", "while_loop": "higher",
     **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
        for space in ("_higher_order_ops.", f"_higher_order_ops.{name}.")},

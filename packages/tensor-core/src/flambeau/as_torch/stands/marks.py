@@ -16,6 +16,11 @@ def _overload(function: Any) -> Any:
 _overload_method = _overload
 
 
+def functionalize(func: Any, *, remove: str = "mutations") -> Any:
+    """The function as it is: programs here write to memory where it says so."""
+    return func
+
+
 def _script_if_tracing(function: Any) -> Any:
     """The function as it is: no compiler of PyTorch's is at work."""
     return function
