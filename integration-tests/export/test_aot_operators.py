@@ -95,6 +95,84 @@ def test_searches_with_nan_and_equal_elements(tmp_path):
     assert_close(lambda a: (*a.max(1), *a.min(1), a.argmax(0)), [x], tmp_path, 0)
 
 
+def places(a):
+    return (a.abs() * 3).long() % a.shape[1]
+
+
+SCANS = {
+    "cumsum": lambda a: (a.cumsum(0), a.cumsum(1), (a > 0).long().cumsum(1)),
+    "sort": lambda a: (*a.sort(1), *a.sort(0, descending=True), a.argsort(1)),
+    "topk": lambda a: (*a.topk(3, 1), *a.topk(2, 0, largest=False), *a.topk(1, 1)),
+    "order": lambda a: (*a.kthvalue(2, 1), a.quantile(0.5, 1)),
+    "scatter": lambda a: (a.scatter(1, places(a), 7.0), a.scatter(1, places(a)[:, :3], a * 2),
+                          a.scatter(0, places(a)[:2] % 4, a)),
+    "scatter_add": lambda a: (a.scatter_add(1, places(a), a), a.scatter_add(0, places(a) % 4, a),
+                              a.scatter_add(1, places(a)[:2, :5], a)),
+    "counts": lambda a: flambeau.zeros(4, 8, dtype=flambeau.int64).scatter_add(
+        1, places(a), places(a)),
+    "index_put": lambda a: (a.index_put((flambeau.tensor([1, -1]),), a[:2] * 2),
+                            a.index_put((flambeau.tensor([1, 1]),), a[:2], accumulate=True),
+                            a.index_put((flambeau.tensor([1]),), flambeau.tensor(5.0))),
+    "index_add": lambda a: (a.index_add(0, flambeau.tensor([0, 0, 3]), a[:3]),
+                            a.index_add(1, flambeau.tensor([2, 7]), a[:, :2])),
+    "nearest": lambda a: (F.interpolate(a.view(1, 2, 4, 4), scale_factor=2),
+                          F.interpolate(a.view(1, 2, 4, 4), size=(7, 3)),
+                          F.interpolate(a.view(1, 2, 4, 4), scale_factor=1.7, mode="nearest-exact"),
+                          F.interpolate(a.view(4, 2, 4), scale_factor=3)),
+    "moved": lambda a: (a.t().sort(0)[0], a.t().cumsum(1), a.t().scatter_add(
+        0, places(a).t(), a.t())),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_order_and_written_elements_to_the_bit(name, tmp_path):
+    assert_close(SCANS[name], [randn(4, 8)], tmp_path, 0)
+
+
+def test_the_order_of_nan_and_of_equal_elements(tmp_path):
+    nan = float("nan")
+    x = flambeau.tensor([[1.0, 3.0, 3.0, nan, 1.0], [0.0, -0.0, nan, nan, 0.0],
+                         [float("inf"), float("-inf"), nan, 0.0, float("inf")]])
+    assert_close(lambda a: (*a.sort(1), *a.sort(1, descending=True), *a.sort(0)), [x], tmp_path, 0)
+
+
+RESIZED = {
+    "bilinear": {"mode": "bilinear", "scale_factor": 2},
+    "with corners": {"mode": "bilinear", "size": (7, 5), "align_corners": True},
+    "smaller": {"mode": "bilinear", "size": (3, 2)},
+    "bicubic": {"mode": "bicubic", "scale_factor": 1.6},
+    "without aliases": {"mode": "bilinear", "size": (2, 3), "antialias": True},
+}
+
+
+@pytest.mark.parametrize("name", RESIZED)
+def test_images_in_other_sizes(name, tmp_path):
+    assert_close(lambda a: F.interpolate(a, **RESIZED[name]), [randn(2, 3, 4, 6)], tmp_path,
+                 ROUNDING)
+
+
+def test_sequences_and_volumes_in_other_sizes(tmp_path):
+    assert_close(lambda a: (F.interpolate(a[0], scale_factor=2, mode="linear"),
+                            F.interpolate(a[None], size=(3, 5, 9), mode="trilinear")),
+                 [randn(2, 3, 4, 6)], tmp_path, ROUNDING)
+
+
+def test_products(tmp_path):
+    assert_close(lambda a: (a.prod(1), a.prod(0), a.prod(), a.cumprod(1)), [randn(4, 8)], tmp_path,
+                 ROUNDING)
+
+
+def test_an_index_outside_of_what_is_written_is_told(tmp_path):
+    x, which = randn(4, 8), flambeau.tensor([1, 2])
+    functions = (lambda a, k: a.index_add(1, k, a[:, :2]), lambda a, k: a.index_put((k,), a[:2]),
+                 lambda a, k: a.scatter(1, k[None], 1.0), lambda a, k: a.scatter_add(
+                     1, k[None], a))
+    for fn in functions:
+        built = Built(traced(fn, [x, which]), tmp_path)
+        assert built([x.numpy(), which.numpy()], [(4, 8)])[0] == 0
+        assert built([x.numpy(), np.array([0, 8])], [(4, 8)])[0] == 1
+
+
 SUMS = {
     "var": lambda a: (a.var(1), a.std(0), a.var((0, 1), correction=0, keepdim=True)),
     "logsumexp": lambda a: (a.logsumexp(1), a.logsumexp(0)),

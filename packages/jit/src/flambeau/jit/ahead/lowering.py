@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.ahead import linear, moves, searches, windows
+from flambeau.jit.ahead import linear, moves, scans, scattered, searches, windows
 from flambeau.jit.ahead.channels import batch_norm
 from flambeau.jit.ahead.columns import OPS, columns_text
 from flambeau.jit.ahead.expand import created
@@ -248,5 +248,8 @@ _TABLE: dict[str, Callable[[Scope, Node], None]] = {
     "index_select": moves.index_select,
     **dict.fromkeys(("argmax", "argmin", "max.dim", "min.dim"), searches.search),
     **dict.fromkeys(("any", "all"), searches.count),
+    "cumsum": scans.cumsum, "prod": scans.prod, "sort": scans.sort,
+    **dict.fromkeys(("scatter.src", "scatter.value", "scatter_add"), scattered.scatter),
+    "index_put": scattered.index_put, "index_add": scattered.index_add,
     "max_pool2d_compact_indices": windows.max_pool, "max_pool2d_values": windows.max_pool,
 }

@@ -112,7 +112,8 @@ def gather_text(x: Place, shape: tuple[int, ...], dim: int, index_bytes: int, ma
     return out.text()
 
 
-def checked_index(out: Loops, pointer: str, bytes_: int, rows: int, wraps: bool) -> str:
+def checked_index(out: Loops, pointer: str, bytes_: int, rows: int, wraps: bool,
+                  status: str = "%a3") -> str:
     """An index as 64 bits; outside of the rows it makes the status 1, and is 0."""
     index = out.load(pointer, f"i{8 * bytes_}", bytes_)
     if bytes_ < 8:
@@ -122,7 +123,7 @@ def checked_index(out: Loops, pointer: str, bytes_: int, rows: int, wraps: bool)
         behind = out.add(f"add i64 {index}, {rows}")
         index = out.add(f"select i1 {is_negative}, i64 {behind}, i64 {index}")
     outside = out.add(f"icmp uge i64 {index}, {rows}")
-    before = out.load("%a3", "i32")
+    before = out.load(status, "i32")
     flag = out.add(f"zext i1 {outside} to i32")
-    out.store(out.add(f"or i32 {before}, {flag}"), "%a3", "i32")
+    out.store(out.add(f"or i32 {before}, {flag}"), status, "i32")
     return out.add(f"select i1 {outside}, i64 0, i64 {index}")

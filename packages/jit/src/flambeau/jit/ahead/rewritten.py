@@ -25,7 +25,48 @@ def written(node: Node) -> Function | None:
         return _causal
     if node.op in ("sum", "mean", "amax", "amin") and _has_gaps(node):
         return _one_by_one(node.op)
+    if node.op == "resample":
+        return _resampled(node)
+    if node.op == "topk":
+        return _topk
     return _variance if node.op == "var" else None
+
+
+def _topk(x: Tensor, k: int, dim: int, largest: bool = True, in_order: bool = True) -> Any:
+    values, where = bridge.call("sort", [x, dim, largest, True])
+    return values.narrow(dim, 0, k), where.narrow(dim, 0, k)
+
+
+def _resampled(node: Node) -> Function:
+    """Sums of rows and columns, with the weights that the operator gives to those of a unit."""
+    x, sizes, mode, align, scales = node.args
+    first = len(x.shape) - len(sizes)
+    taps = [_taps(x.shape[first + d], size, mode, align, scales and (scales[d], 1.0))
+            for d, size in enumerate(sizes)]
+
+    def run(x: Tensor, *_: Any) -> Tensor:
+        for d, parts in reversed(list(enumerate(taps, first))):
+            shape = [-1 if k == d else 1 for k in range(x.ndim)]
+            chosen = [x.index_select(d, rows) if weights is None else
+                      x.index_select(d, rows) * weights.reshape(shape) for rows, weights in parts]
+            x = chosen[0]
+            for each in chosen[1:]:
+                x = x + each
+        return x
+
+    return run
+
+
+def _taps(count: int, size: int, mode: str, align: bool, scales: Any) -> list[tuple[Any, Any]]:
+    """Rows and their weights, as many as an element is a sum of; None where all are 1."""
+    unit = bridge.zeros([count, count], "float32").fill_diagonal_(1).reshape(1, count, count, 1)
+    made = bridge.call("resample", [unit, [size, 1], mode, align, scales])[0][0, :, :, 0]
+    depth = int((made != 0).sum(0).amax())
+    rows = made.abs().topk(depth, 0)[1].sort(0)[0]
+    weights = made.gather(0, rows)
+    if depth == 1 and bool((weights == 1).all()):
+        return [(rows[0], None)]
+    return [(rows[k], weights[k]) for k in range(depth)]
 
 
 def _in_float(op: str) -> Function:
