@@ -102,3 +102,14 @@ def test_update_rules_stream(dtype):
                 differentiable=False)
     reading, = static.read(f"update_{name}", dtype)
     assert reading.wide_accesses == 5 and not reading.spilled_bytes, reading
+
+
+@needs_compilers
+@pytest.mark.parametrize(("group", "dtype"), [("softmax", "float32"), ("softmax_grad", "float16"),
+                                              ("batch_norm_grad", "bfloat16")])
+def test_kernels_over_rows_load_packs(group, dtype):
+    found = static.read(group, dtype)
+    assert len(found) == 4
+    for reading in found:
+        assert reading.wide_accesses and not reading.spilled_bytes, reading
+        assert reading.occupancy() >= 0.5, reading

@@ -111,26 +111,29 @@ template <int D, class C> FL_INLINE void fl_take_order(const C &c) {
 #define FL_BY_K 0           /* kthvalue(self, k, ...) */
 #define FL_BY_MEDIAN 1      /* of all; the first NaN if there is one */
 #define FL_BY_NUMBERS 2     /* of what is not NaN */
-/* One entry of each row. Views self, values and, of those by dimension, indices. */
-template <int D, int HOW, bool BY_DIM, class C> FL_INLINE void fl_take_rank(const C &c) {
+/* Which entry of a row with so many numbers is asked for. */
+template <int HOW, class C> FL_INLINE int64_t fl_rank_wanted(const C &c, int64_t numbers) {
+    if (HOW == FL_BY_K)
+        return fl_word(c, 1) - 1;
+    if (HOW == FL_BY_MEDIAN && numbers < c.length)
+        return numbers;
+    if (HOW == FL_BY_NUMBERS)
+        return numbers ? (numbers - 1) / 2 : 0;
+    return (c.length - 1) / 2;
+}
+
+/* One entry of each row. Views self, values, indices. */
+template <int D, int HOW, class C> FL_INLINE void fl_take_rank(const C &c) {
     for (int64_t row = FL_THREAD; row < c.items; row += FL_THREADS) {
         const fl_entry *entries = fl_entries(c) + row * c.length;
         const fl_entry first_nan = {~0ull, -1};
         int64_t numbers = fl_is_floating<FL_WIDE(D)>::value
                               ? fl_rank(entries, c.length, first_nan) : c.length;
-        int64_t rank = (c.length - 1) / 2;
-        if (HOW == FL_BY_K)
-            rank = fl_word(c, 1) - 1;
-        else if (HOW == FL_BY_MEDIAN && numbers < c.length)
-            rank = numbers;
-        else if (HOW == FL_BY_NUMBERS)
-            rank = numbers ? (numbers - 1) / 2 : 0;
-        int64_t at = entries[rank].index;
+        int64_t at = entries[fl_rank_wanted<HOW>(c, numbers)].index;
         fl_write<D>(c.views[1], fl_row(c, c.views[1], row),
                     fl_read<D>(c.views[0], fl_row(c, c.views[0], row)
                                                + fl_in_row(c, c.views[0], at)));
-        if (BY_DIM)
-            fl_write_index(c.views[2], fl_row(c, c.views[2], row), at);
+        fl_write_index(c.views[2], fl_row(c, c.views[2], row), at);
     }
 }
 

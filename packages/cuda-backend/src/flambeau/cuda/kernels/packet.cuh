@@ -283,6 +283,7 @@ template <int SIZE> struct fl_team {
 /* Accumulators of numbers. */
 template <class T> struct fl_total {
     T value;
+    __device__ void start() { value = fl_to<T>::of((int64_t)0); }
     __device__ void join(const fl_total &o) { value = fl_plus(value, o.value); }
 };
 template <class T> struct fl_highest {

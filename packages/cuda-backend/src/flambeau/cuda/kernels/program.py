@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-FAMILIES = {"steps": 0, "reduction": 1, "sorting": 2, "joining": 3}
+FAMILIES = {"steps": 0, "reduction": 1, "sorting": 2, "joining": 3, "spread": 4, "scan": 5}
 SPANS = {"none": 0, "dim": 1, "dims": 2, "last": 3, "all": 4, "channels": 5}
 POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3, "columns": 4,
             "once": 5}

@@ -107,27 +107,70 @@ template <class S, int SIZE> FL_INLINE S fl_before(S mine, S &whole, int rank) {
     return before;
 }
 
+/* Elements from..to of a row, after what `carry` holds; gives what both hold together. */
+template <int D, class S, int SIZE, bool GIVES, class C>
+FL_INLINE S fl_scan_part(const C &c, int rank, int64_t row, int64_t from, int64_t to, S carry) {
+    const fl_view &x = c.views[0];
+    const int64_t base = fl_row(c, x, row);
+    for (int64_t tile = from; tile < to; tile += SIZE * FL_SCAN_ITEMS) {
+        S mine, whole;
+        mine.start();
+        const int64_t first = tile + rank * FL_SCAN_ITEMS;
+        for (int64_t j = first; j < first + FL_SCAN_ITEMS && j < to; j++)
+            mine.take(fl_read<D>(x, base + fl_in_row(c, x, j)), j);
+        S until = fl_before<S, SIZE>(mine, whole, rank);
+        until.follow(carry);
+        for (int64_t j = first; GIVES && j < first + FL_SCAN_ITEMS && j < to; j++) {
+            until.take(fl_read<D>(x, base + fl_in_row(c, x, j)), j);
+            until.give(c, row, j);
+        }
+        whole.follow(carry);
+        carry = whole;
+    }
+    return carry;
+}
+
 template <int D, class S, int SIZE, class C> FL_INLINE void fl_scan(const C &c) {
     fl_team<SIZE> team;
-    const fl_view &x = c.views[0];
-    for (int64_t row = team.first; row < c.items; row += team.step) {
-        int64_t from = fl_row(c, x, row);
-        S carry;
-        carry.start();
-        for (int64_t tile = 0; tile < c.length; tile += SIZE * FL_SCAN_ITEMS) {
-            S mine, whole;
-            mine.start();
-            int64_t first = tile + team.rank * FL_SCAN_ITEMS;
-            for (int64_t j = first; j < first + FL_SCAN_ITEMS && j < c.length; j++)
-                mine.take(fl_read<D>(x, from + fl_in_row(c, x, j)), j);
-            S until = fl_before<S, SIZE>(mine, whole, team.rank);
-            until.follow(carry);
-            for (int64_t j = first; j < first + FL_SCAN_ITEMS && j < c.length; j++) {
-                until.take(fl_read<D>(x, from + fl_in_row(c, x, j)), j);
-                until.give(c, row, j);
-            }
-            whole.follow(carry);
-            carry = whole;
+    S nothing;
+    nothing.start();
+    for (int64_t row = team.first; row < c.items; row += team.step)
+        fl_scan_part<D, S, SIZE, true>(c, team.rank, row, 0, c.length, nothing);
+}
+
+/* Of long rows: what each part holds, what goes before it, and its scan after that. */
+template <int D, class S, class C> FL_INLINE void fl_scan_totals(const C &c) {
+    fl_team<256> team;
+    S nothing;
+    nothing.start();
+    for (int64_t t = team.first; t < c.items; t += team.step) {
+        const fl_part part(c, t);
+        const S total = fl_scan_part<D, S, 256, false>(c, team.rank, part.row, part.from, part.to,
+                                                       nothing);
+        if (team.rank == 0)
+            ((S *)c.scratch[0])[t] = total;
+    }
+}
+
+template <class S, class C> FL_INLINE void fl_scan_carries(const C &c) {
+    S *parts = (S *)c.scratch[0];
+    for (int64_t row = FL_THREAD; row < c.items; row += FL_THREADS) {
+        S before;
+        before.start();
+        for (int64_t p = 0; p < c.parts; p++) {
+            S until = parts[p * c.rows + row];
+            parts[p * c.rows + row] = before;
+            until.follow(before);
+            before = until;
         }
+    }
+}
+
+template <int D, class S, class C> FL_INLINE void fl_scan_joined(const C &c) {
+    fl_team<256> team;
+    for (int64_t t = team.first; t < c.items; t += team.step) {
+        const fl_part part(c, t);
+        fl_scan_part<D, S, 256, true>(c, team.rank, part.row, part.from, part.to,
+                                      ((const S *)c.scratch[0])[t]);
     }
 }

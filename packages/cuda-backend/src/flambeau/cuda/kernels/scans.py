@@ -16,10 +16,15 @@ from flambeau.cuda.kernels.program import (
 
 def _add(key: str, state: str, dtypes, of: int) -> None:
     call = f"fl_scan<{{D}}, {state}, {{S}}>(c)"
-    GROUPS[key] = Group(("scan.cuh",), {f"{key}_warp": call.replace("{S}", "32"),
-                                        f"{key}_block": call.replace("{S}", "256")}, 3)
-    PROGRAMS[key] = Program(key, dtypes, (Step(f"{key}_warp", f"{key}_block", "rows"),),
-                            span="dim", span_parameter=1, dtype_of=of)
+    GROUPS[key] = Group(("spread.cuh", "scan.cuh"),
+                        {f"{key}_warp": call.replace("{S}", "32"),
+                         f"{key}_block": call.replace("{S}", "256"),
+                         f"{key}_totals": f"fl_scan_totals<{{D}}, {state}>(c)",
+                         f"{key}_carries": f"fl_scan_carries<{state}>(c)",
+                         f"{key}_joined": f"fl_scan_joined<{{D}}, {state}>(c)"}, 3)
+    steps = (Step(f"{key}_warp", f"{key}_block", "rows"),
+             *(Step(f"{key}_{name}") for name in ("totals", "carries", "joined")))
+    PROGRAMS[key] = Program(key, dtypes, steps, "scan", of, "dim", 1)
 
 
 _SUMS = (*FLOATS, *INTEGERS, *COMPLEX)

@@ -29,64 +29,79 @@ template <class W> struct fl_online {
     }
 };
 
+/* Elements from..to of a row of the first view. */
 template <int D, int SIZE, class C>
-FL_INLINE fl_online<FL_WIDE(D)> fl_row_online(const C &c, const fl_team<SIZE> &team, int64_t base) {
+FL_INLINE fl_online<FL_WIDE(D)> fl_take_online(const C &c, int64_t row, int64_t from, int64_t to,
+                                               int rank) {
     fl_online<FL_WIDE(D)> acc;
     acc.start();
-    for (int64_t j = team.rank; j < c.length; j += SIZE)
-        acc.take(fl_read<D>(c.views[0], base + fl_in_row(c, c.views[0], j)));
-    return team.join(acc);
+    const fl_operand in[] = {fl_operand_of(c, 0, row)};
+    fl_each<D, SIZE>(c, in, from, to, rank,
+                     [&](int64_t, const FL_WIDE(D) *x) { acc.take(x[0]); });
+    return acc;
 }
 
 /* softmax(self, dim, dtype) */
-template <int D, int SIZE, bool LOG, class C> FL_INLINE void fl_softmax(const C &c) {
-    fl_team<SIZE> team;
-    const fl_view &x = c.views[0], &y = c.views[1];
-    for (int64_t row = team.first; row < c.items; row += team.step) {
-        int64_t from = fl_row(c, x, row), to = fl_row(c, y, row);
-        auto acc = fl_row_online<D>(c, team, from);
-        FL_WIDE(D) shift = LOG ? FL_BUILTIN(log)(acc.total) : acc.total;
-        for (int64_t j = team.rank; j < c.length; j += SIZE) {
-            FL_WIDE(D) v = fl_read<D>(x, from + fl_in_row(c, x, j)) - acc.high;
-            fl_write<D>(y, to + fl_in_row(c, y, j), LOG ? v - shift : FL_BUILTIN(exp)(v) / shift);
-        }
+template <int D, bool LOG> struct fl_softmax {
+    typedef fl_online<FL_WIDE(D)> joined;
+    template <int SIZE, class C>
+    static __device__ joined take(const C &c, int64_t row, int64_t from, int64_t to, int rank) {
+        return fl_take_online<D, SIZE>(c, row, from, to, rank);
     }
-}
+    template <int SIZE, class C>
+    static __device__ void give(const C &c, int64_t row, int64_t from, int64_t to, int rank,
+                                const joined &acc) {
+        const FL_WIDE(D) shift = LOG ? FL_BUILTIN(log)(acc.total) : acc.total;
+        const fl_operand in[] = {fl_operand_of(c, 0, row)}, out = fl_operand_of(c, 1, row);
+        fl_map<D, SIZE>(c, in, out, from, to, rank, [&](int64_t, const FL_WIDE(D) *x) {
+            const FL_WIDE(D) v = x[0] - acc.high;
+            return LOG ? v - shift : FL_BUILTIN(exp)(v) / shift;
+        });
+    }
+};
 
 /* log_softmax_at(self, dim, index): 0 where the index is outside. */
-template <int D, int SIZE, class C> FL_INLINE void fl_log_softmax_at(const C &c) {
-    fl_team<SIZE> team;
-    for (int64_t row = team.first; row < c.items; row += team.step) {
-        int64_t from = fl_row(c, c.views[0], row);
-        auto acc = fl_row_online<D>(c, team, from);
-        if (team.rank)
-            continue;
-        int64_t at = fl_read_index(c.views[1], fl_row(c, c.views[1], row));
+template <int D> struct fl_log_softmax_at {
+    typedef fl_online<FL_WIDE(D)> joined;
+    template <int SIZE, class C>
+    static __device__ joined take(const C &c, int64_t row, int64_t from, int64_t to, int rank) {
+        return fl_take_online<D, SIZE>(c, row, from, to, rank);
+    }
+    template <int SIZE, class C>
+    static __device__ void give(const C &c, int64_t row, int64_t from, int64_t, int rank,
+                                const joined &acc) {
+        if (rank || from)
+            return;
+        const fl_view &x = c.views[0], &index = c.views[1], &y = c.views[2];
+        const int64_t at = fl_read_index(index, fl_row(c, index, row));
         FL_WIDE(D) found = 0;
         if (at >= 0 && at < c.length)
-            found = fl_read<D>(c.views[0], from + fl_in_row(c, c.views[0], at)) - acc.high
+            found = fl_read<D>(x, fl_row(c, x, row) + fl_in_row(c, x, at)) - acc.high
                     - FL_BUILTIN(log)(acc.total);
-        fl_write<D>(c.views[2], fl_row(c, c.views[2], row), found);
+        fl_write<D>(y, fl_row(c, y, row), found);
     }
-}
+};
 
 /* softmax_grad(grad, result, dim) */
-template <int D, int SIZE, bool LOG, class C> FL_INLINE void fl_softmax_grad(const C &c) {
-    fl_team<SIZE> team;
-    const fl_view &g = c.views[0], &y = c.views[1], &out = c.views[2];
-    for (int64_t row = team.first; row < c.items; row += team.step) {
-        int64_t at_g = fl_row(c, g, row), at_y = fl_row(c, y, row), to = fl_row(c, out, row);
-        fl_total<FL_WIDE(D)> sum = {0};
-        for (int64_t j = team.rank; j < c.length; j += SIZE) {
-            FL_WIDE(D) slope = fl_read<D>(g, at_g + fl_in_row(c, g, j));
-            sum.value += LOG ? slope : slope * fl_read<D>(y, at_y + fl_in_row(c, y, j));
-        }
-        sum = team.join(sum);
-        for (int64_t j = team.rank; j < c.length; j += SIZE) {
-            FL_WIDE(D) slope = fl_read<D>(g, at_g + fl_in_row(c, g, j)),
-                       v = fl_read<D>(y, at_y + fl_in_row(c, y, j));
-            fl_write<D>(out, to + fl_in_row(c, out, j),
-                        LOG ? slope - FL_BUILTIN(exp)(v) * sum.value : v * (slope - sum.value));
-        }
+template <int D, bool LOG> struct fl_softmax_grad {
+    typedef fl_total<FL_WIDE(D)> joined;
+    template <int SIZE, class C>
+    static __device__ joined take(const C &c, int64_t row, int64_t from, int64_t to, int rank) {
+        joined sum;
+        sum.start();
+        const fl_operand in[] = {fl_operand_of(c, 0, row), fl_operand_of(c, LOG ? 0 : 1, row)};
+        fl_each<D, SIZE>(c, in, from, to, rank, [&](int64_t, const FL_WIDE(D) *x) {
+            sum.value += LOG ? x[0] : x[0] * x[1];
+        });
+        return sum;
     }
-}
+    template <int SIZE, class C>
+    static __device__ void give(const C &c, int64_t row, int64_t from, int64_t to, int rank,
+                                const joined &sum) {
+        const fl_operand in[] = {fl_operand_of(c, 0, row), fl_operand_of(c, 1, row)},
+                         out = fl_operand_of(c, 2, row);
+        fl_map<D, SIZE>(c, in, out, from, to, rank, [&](int64_t, const FL_WIDE(D) *x) {
+            return LOG ? x[0] - FL_BUILTIN(exp)(x[1]) * sum.value : x[1] * (x[0] - sum.value);
+        });
+    }
+};

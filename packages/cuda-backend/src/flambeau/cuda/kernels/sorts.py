@@ -48,8 +48,10 @@ PROGRAMS["topk"] = replace(PROGRAMS["topk"], steps=(Step("topk_load", "topk_sele
                                                     *PROGRAMS["topk"].steps[1:]))
 for _key, _how, _at in (("kthvalue", 0, 2), ("median.dim", 1, 1), ("nanmedian.dim", 2, 1)):
     _name = _key.replace(".", "_")
-    _sort(_key, _name, _ROWS % -1, f"fl_take_rank<{{D}}, {_how}, true>(c)",
-          Step(f"{_name}_finish", policy="thread rows"), at=_at)
+    _sort(_key, _name, _ROWS % -1, f"fl_take_rank<{{D}}, {_how}>(c)",
+          Step(f"{_name}_finish", f"{_name}_select", "thread rows"), at=_at)
+    GROUPS[_name] = Group((*_FILE, "select.cuh"), GROUPS[_name].kernels
+                          | {f"{_name}_select": f"fl_select_rank<{{D}}, {_how}>(c)"}, 3)
 
 
 def _sums(key: str, call: str, load: str, index: int, finish: Step, views: int, load_of: str = "",

@@ -58,6 +58,62 @@ int fl_run_reduction(Running &r) {
                            few ? blocks_of(p.rows) : p.rows, FL_THREADS, p.rows);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+/* Steps: rows by warps or blocks; parts of long rows, and what is made of all of them; scans have
+ * what goes before each part in between. Then others. */
+enum { FL_WHOLE_ROWS, FL_ROW_PARTS, FL_JOINED_ROWS, FL_SCANNED_PARTS };
+
+#define FL_SPREAD_ROW 16384
+#define FL_PART 8192
+
+/* Few long rows would leave most of a device without work. */
+static int64_t parts_of_row(const fl_head &h) {
+    if (h.rows >= 256 || h.rows < 1 || h.length < FL_SPREAD_ROW)
+        return 1;
+    return between(1, 1024 / h.rows, h.length / FL_PART);
+}
+
+int fl_run_spread(Running &r, int parted_steps) {
+    fl_widest_packet &p = r.packed.packet;
+    const Step *steps = r.program.steps;
+    p.parts = parts_of_row(p);
+    const int64_t teams = p.rows * p.parts;
+    if (p.parts == 1) {
+        if (fl_run_step(r, steps[FL_WHOLE_ROWS]) < 0)
+            return -1;
+    } else {
+        if (fl_take_scratch(r, 0, (size_t)teams * FL_ACCUMULATOR_BYTES) < 0)
+            return -1;
+        for (int i = 0; i < parted_steps; i++) {
+            const bool carries = parted_steps == FL_SCANNED_PARTS && i == 1;
+            if (fl_launch_items(r, steps[FL_ROW_PARTS + i].few,
+                                carries ? blocks_of(p.rows) : teams, FL_THREADS,
+                                carries ? p.rows : teams))
+                return -1;
+        }
+    }
+    for (int i = 1 + parted_steps; i < r.program.count; i++)
+        if (fl_run_step(r, r.program.steps[i]))
+            return -1;
+    return 0;
+}
+
+int fl_run_columns(Running &r, const Step &step) {
+    fl_widest_packet &p = r.packed.packet;
+    const int64_t columns = p.views[step.view].numel, groups = (columns + 31) / 32;
+    if (!columns)
+        return 0;
+    p.parts = step.many ? between(1, 1024 / groups, p.rows / 256) : 1;
+    p.parts = p.parts ? p.parts : 1;
+    if (p.parts > 1
+        && fl_take_scratch(r, 1, (size_t)(2 * columns * p.parts) * sizeof(double)) < 0)
+        return -1;
+    if (fl_launch_items(r, step.few, groups * p.parts, step.block, columns))
+        return -1;
+    return p.parts == 1 ? 0 : fl_launch_items(r, step.many, blocks_of(2 * columns), FL_THREADS,
+                                              2 * columns);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------- */
 /* Steps: keys, of all or (`many`) of the first entries of rows, tiles sorted by a block, pairs of
  * runs merged; then what is made of the order. */
@@ -80,7 +136,9 @@ int fl_run_sorting(Running &r) {
         p.length = p.views[r.program.steps[FL_LOAD].view].numel;
         p.rows = 1;
     }
-    const Step &load = r.program.steps[FL_LOAD];
+    const Step &load = r.program.steps[FL_LOAD], &finish = r.program.steps[FL_FINISH];
+    if (finish.many && p.length > FL_SORTED_ROW)        /* one entry, found without an order */
+        return fl_launch_items(r, finish.many, p.rows, FL_THREADS, p.rows);
     const int64_t wanted = load.many ? p.views[1].numel / p.rows : p.length;
     const bool selects = p.length > FL_SORTED_ROW && 2 * wanted <= p.length;
     const int64_t length = selects ? wanted : p.length, total = p.rows * length,

@@ -20,4 +20,8 @@ int fl_run_step(Running &r, const Step &step);
 
 int fl_run_reduction(Running &r);
 int fl_run_sorting(Running &r);
+/* Of few long rows each has several blocks, whose kernels are the steps after the first. */
+int fl_run_spread(Running &r, int parted_steps);
+/* 32 neighbouring elements of a view for a block; `many` joins what several blocks found. */
+int fl_run_columns(Running &r, const Step &step);
 int fl_run_joining(Device &d, const fl_value *in, fl_tensor *out);

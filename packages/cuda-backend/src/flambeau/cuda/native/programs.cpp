@@ -71,8 +71,7 @@ int fl_run_step(Running &r, const Step &step) {
     case FL_PER_THREAD_ROW:
         return fl_launch_items(r, step.few, (h.rows + step.block - 1) / step.block, step.block,
                                h.rows);
-    case FL_PER_COLUMNS:
-        return fl_launch_items(r, step.few, (numel + 31) / 32, step.block, numel);
+    case FL_PER_COLUMNS: return fl_run_columns(r, step);
     case FL_PER_PLANE: return fl_launch_items(r, step.few, numel, step.block, numel);
     case FL_ONCE: return fl_launch_items(r, step.few, 1, step.block, 1);
     default:
@@ -143,6 +142,8 @@ int fl_run_program(Device &d, const Plan &plan, const fl_op *op, const fl_value 
     switch (r.program.family) {
     case FL_REDUCING: return fl_run_reduction(r);
     case FL_SORTING: return fl_run_sorting(r);
+    case FL_SPREADING: return fl_run_spread(r, 2);
+    case FL_SCANNING: return fl_run_spread(r, 3);
     default: break;
     }
     for (int i = 0; i < r.program.count; i++)

@@ -9,7 +9,14 @@
 #define FL_MOST_STEPS 6
 #define FL_PROGRAM_FIELDS 10
 
-enum fl_family { FL_STEPS = 0, FL_REDUCING = 1, FL_SORTING = 2, FL_JOINING = 3 };
+enum fl_family {
+    FL_STEPS = 0,
+    FL_REDUCING = 1,
+    FL_SORTING = 2,
+    FL_JOINING = 3,
+    FL_SPREADING = 4,       /* rows, of which few long ones have several blocks */
+    FL_SCANNING = 5,
+};
 
 /* Which dimensions make a row. */
 enum fl_span {
