@@ -325,3 +325,28 @@ def test_options_of_pickles_are_taken_and_others_refused():
     assert flambeau.load(file, encoding="latin1", weights_only=False, mmap=None) == [1]
     with pytest.raises(TypeError, match="unexpected keyword argument 'mapp'"):
         flambeau.load(file, mapp=True)
+
+
+#: `[b"\xc5\xbc", torch.zeros(1), 2]` as Python 2 and PyTorch 0.4 wrote it.
+PYTHON_2 = (
+    b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03."
+    b"\x80\x02}q\x01(U\x10protocol_versionq\x02M\xe9\x03U\ntype_sizesq\x03}q\x04(U\x03intq"
+    b"\x05K\x04U\x05shortq\x06K\x02U\x04longq\x07K\x04uU\rlittle_endianq\x08\x88u."
+    b"\x80\x02]q\x01(U\x02\xc5\xbcctorch._utils\n_rebuild_tensor_v2\nq\x03((U\x07storageq\x04"
+    b"ctorch\nFloatStorage\nq\x05U\x0845640624q\x06U\x03cpuq\x07\x8a\x01\x01NtQK\x00K\x01\x85"
+    b"K\x01\x85\x89NtRq\x08K\x02e.\x80\x02]q\x01U\x0845640624q\x02a."
+    b"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+
+
+@pytest.mark.parametrize(("encoding", "text"), [
+    ({}, "\u017c"), ({"encoding": "utf-8"}, "\u017c"), ({"encoding": "bytes"}, b"\xc5\xbc"),
+    ({"encoding": "latin1"}, "\xc5\xbc")])
+def test_texts_of_python_2(encoding, text):
+    assert flambeau.load(io.BytesIO(PYTHON_2), **encoding) == [text, flambeau.zeros(1), 2]
+
+
+def test_texts_in_another_encoding_are_refused():
+    with pytest.raises(FileError, match="ascii"):
+        flambeau.load(io.BytesIO(PYTHON_2), encoding="ascii")
+    with pytest.raises(ValueError, match="'nonsense' is not known"):
+        flambeau.load(io.BytesIO(PYTHON_2), encoding="nonsense")

@@ -54,6 +54,23 @@ def test_read_only_tensors_come_back_writable(again):
     assert y.tolist() == [0, 98, 99, 100]
 
 
+class Slots(flambeau.Tensor):
+    __slots__ = ("inner", "other")
+
+
+def test_slots_of_classes(again):
+    x = flambeau.ones(2).as_subclass(Slots)
+    x.inner, x.note = flambeau.zeros(3), "kept"
+    y = again(x)
+    assert type(y) is Slots
+    assert y.inner.tolist() == [0, 0, 0]
+    assert y.inner is not x.inner
+    assert y.note == "kept"
+    assert not hasattr(y, "other")
+    del x.note
+    assert again(x).inner.tolist() == [0, 0, 0]
+
+
 def test_attributes(again):
     x = flambeau.ones(2)
     x.note = ["kept"]

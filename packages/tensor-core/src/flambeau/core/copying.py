@@ -78,7 +78,7 @@ def reduce_tensor(x):
     if x.requires_grad:
         _check_graph(x)
     plain = x.detach()
-    state = (dict(x.__dict__),) if x.__dict__ else ()
+    state = _state_of(x)
     if x.is_meta:
         return rebuild_meta, (type(x), x.dtype, tuple(x.shape), tuple(x.stride()),
                               x.requires_grad), *state
@@ -88,6 +88,16 @@ def reduce_tensor(x):
     offset = _core._place_in_storage(plain)
     return rebuild_view, (type(x), _core._storage_of(plain), x.dtype, tuple(x.shape),
                           tuple(x.stride()), offset, x.requires_grad), *state
+
+
+def _state_of(x) -> tuple:
+    """The attributes as pickle takes them: at most one dict, or a dict and that of slots."""
+    inside = dict(x.__dict__)
+    slots = {} if type(x) is _core.Tensor else {
+        name: value for name, value in _core.attributes_of(x).items() if name not in inside}
+    if slots:
+        return ((inside or None, slots),)
+    return (inside,) if inside else ()
 
 
 def _reduce_subclass(x):
@@ -196,8 +206,8 @@ def deepcopy_tensor(x, memo: dict):
         made.grad = deepcopy(x.grad, memo)
     if _core.is_dispatched(x):
         return made
-    if x.__dict__:
-        made.__dict__.update(deepcopy(x.__dict__, memo))
+    for name, value in _core.attributes_of(x).items():
+        object.__setattr__(made, name, deepcopy(value, memo))
     return made
 
 

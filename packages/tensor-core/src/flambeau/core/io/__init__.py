@@ -106,18 +106,32 @@ def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None 
             standard library; else only of those given to ``serialization.add_safe_globals``.
             Neither executes anything of the file.
         mmap: Keep the file mapped and the tensors read-only, instead of reading it all.
-        pickle_load_args: ``encoding`` and other options of pickles, which are not needed.
+        pickle_load_args: ``encoding``, of texts that Python 2 wrote: ``"utf-8"`` when left out,
+            ``"bytes"`` leaves them as they are. Other options of pickles are not needed.
 
     Raises:
         TypeError: an option is not known.
+        ValueError: the encoding is not known.
         FileError: the file is damaged, or of a format or with a content that is not read.
     """
     if unknown := sorted(pickle_load_args.keys() - _PICKLE_OPTIONS):
         raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}; options of "
                         f"pickles are {', '.join(sorted(_PICKLE_OPTIONS))}")
-    permission = Permission(everything=weights_only is False)
+    permission = Permission(weights_only is False, _encoding(pickle_load_args))
     with open_source(f, bool(mmap)) as source:
         return _read(source, _mover(map_location), permission)
+
+
+def _encoding(options: dict) -> str:
+    """How texts of Python 2 are read."""
+    encoding = options.get("encoding", "utf-8")
+    try:
+        if encoding != "bytes":
+            b"".decode(encoding)
+    except (LookupError, TypeError):
+        raise ValueError(f"load(): encoding={encoding!r} is not known; write an encoding such as "
+                         "'latin1', or 'bytes' to leave texts as they are") from None
+    return encoding
 
 
 def _mover(map_location):

@@ -9,7 +9,7 @@ from zipfile import ZipInfo
 
 from flambeau.core import _core
 from flambeau.core.io.archive import stored_part
-from flambeau.core.io.checkpoint_tensors import Storage, StoredTensors
+from flambeau.core.io.checkpoint_tensors import Storage, StoredTensors, texts
 from flambeau.core.io.errors import fail
 from flambeau.core.io.memory import over_bytes
 from flambeau.core.io.permission import Permission
@@ -76,6 +76,7 @@ class _Checkpoint(StoredTensors):
 
     def stored(self, identity) -> Storage:
         """The storage that the pickle names: ("storage", type, key, device, elements)."""
+        identity = texts(identity)
         if type(identity) is not tuple or len(identity) != 5 or identity[0] != "storage":
             fail("the pickle names something outside it that is not a storage")
         _, kind, key, _, count = identity

@@ -21,6 +21,14 @@ _PLAIN = "torch.Tensor"
 _MOST_COMPUTED = 8      # numbers for each byte of the file
 
 
+def texts(values: Any) -> Any:
+    """A tuple or list with texts in place of bytes, which an encoding left as they are."""
+    if type(values) not in (tuple, list):
+        return values
+    return type(values)(value.decode("latin-1") if type(value) is bytes else value
+                        for value in values)
+
+
 class Storage:
     """Memory of a checkpoint, and the dtype in which tensors see it."""
 

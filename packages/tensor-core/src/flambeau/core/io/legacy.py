@@ -10,7 +10,7 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.core.io.checkpoint import byte_order
-from flambeau.core.io.checkpoint_tensors import Storage, StoredTensors
+from flambeau.core.io.checkpoint_tensors import Storage, StoredTensors, texts
 from flambeau.core.io.errors import fail
 from flambeau.core.io.memory import over_bytes
 from flambeau.core.io.permission import Permission
@@ -55,9 +55,10 @@ class _Legacy(StoredTensors):
             made, at = run_from(program, at, setting)
             found.append(made)
         magic, version, machine, obj, keys = found
+        keys = texts(keys)
         if magic != _MAGIC or version != _VERSION or not isinstance(machine, dict):
             fail("the file begins like a checkpoint of PyTorch before version 1.6, but is none")
-        self.big_endian = machine.get("little_endian", True) is False
+        self.big_endian = False in (machine.get("little_endian"), machine.get(b"little_endian"))
         if not isinstance(keys, list) or set(map(str, keys)) != set(self.storages):
             fail("the keys of the storages are not those that tensors name; the file is damaged")
         for key in keys:
@@ -68,6 +69,7 @@ class _Legacy(StoredTensors):
         """("storage", type, key, device, elements, view), or ("module", class, file, text)."""
         if type(identity) is tuple and len(identity) == 4 and identity[0] == "module":
             return identity[1]
+        identity = texts(identity)
         if type(identity) is not tuple or len(identity) != 6 or identity[0] != "storage":
             fail("the pickle names something outside it that is not a storage")
         _, kind, key, _, count, view = identity

@@ -108,10 +108,12 @@ class Permission:
     Args:
         everything: Whether any class that Python can import will do, as long as it is none of the
             standard library's.
+        encoding: What texts of Python 2 are in; ``"bytes"`` leaves them as they are.
     """
 
-    def __init__(self, everything: bool = False) -> None:
+    def __init__(self, everything: bool = False, encoding: str = "utf-8") -> None:
         self.everything = everything
+        self.encoding = encoding
 
     def find(self, name: object) -> Any:
         """The class or function of a name."""

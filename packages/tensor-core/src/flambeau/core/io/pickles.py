@@ -261,7 +261,8 @@ def _text(form: str):
 
 def _old_text(form: str):
     def read(m):
-        m.push(m.take(m.number(form)).decode("ascii"))
+        raw, encoding = m.take(m.number(form)), m.setting.permission.encoding
+        m.push(bytes(raw) if encoding == "bytes" else raw.decode(encoding))
 
     return read
 
