@@ -7,6 +7,7 @@ the JSON description of the nested structure they come from (``structure``).
 """
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Mapping
@@ -127,7 +128,7 @@ def _encoding(options: dict) -> str:
     encoding = options.get("encoding", "utf-8")
     try:
         if encoding != "bytes":
-            b"".decode(encoding)
+            codecs.lookup(encoding)
     except (LookupError, TypeError):
         raise ValueError(f"load(): encoding={encoding!r} is not known; write an encoding such as "
                          "'latin1', or 'bytes' to leave texts as they are") from None
