@@ -7,6 +7,7 @@ compiled; fails by seed.
 from __future__ import annotations
 
 import copy
+import inspect
 import random
 import sys
 import threading
@@ -20,7 +21,7 @@ from random_programs import describe
 
 import flambeau
 import flambeau.nn.functional as F
-from flambeau import nn
+from flambeau import compiler, nn
 from flambeau.jit import compiling
 from flambeau.jit.replay import automatic
 
@@ -486,6 +487,47 @@ def test_partials_that_change():
             change()
             again()
         assert compiled(x).tolist() == plain(x).tolist()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_functions_may_call_themselves_as_deep_as_ever():
+    def deep(x, levels):
+        return deep(x, levels - 1) if levels else x + 1
+
+    limit, x = sys.getrecursionlimit(), flambeau.ones(2)
+    levels = limit - len(inspect.stack()) - 20
+    for _ in range(3):
+        assert flambeau.compile(deep)(x, levels).tolist() == deep(x, levels).tolist()
+    assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.usefixtures("at_once")
+def test_limits_that_a_call_sets_stay():
+    limit = sys.getrecursionlimit()
+    try:
+        flambeau.compile(lambda x: sys.setrecursionlimit(limit + 7) or x)(flambeau.ones(2))
+        assert sys.getrecursionlimit() == limit + 7
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_disabled_functions_know_that_nothing_waits():
+    asked = []
+
+    @compiler.disable
+    def aside(x):
+        asked.append(compiler.is_compiling())
+        return x
+
+    def fn(x):
+        asked.append(compiler.is_compiling())
+        return aside(x) * 2
+
+    compiled = flambeau.compile(fn)
+    for _ in range(4):
+        compiled(flambeau.ones(2))
+    assert asked == [True, False] * 4
 
 
 @pytest.mark.usefixtures("at_once")

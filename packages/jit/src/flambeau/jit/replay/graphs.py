@@ -24,6 +24,7 @@ from flambeau.jit.errors import GraphBreakError
 from . import trust
 from .calls import Calls
 from .context import ITERATORS
+from .depth import room_for_frames
 from .reads import Reads
 from .warned import guard_filters
 
@@ -221,7 +222,8 @@ class Graphed:
         calls = GraphCalls(reads, fx.Graph(), root)
         for k, each in enumerate(sources):
             calls.add_source(each, f"x{k}")
-        result = calls.call(self.fn, args, kwargs)
+        with room_for_frames():
+            result = calls.call(self.fn, args, kwargs)
         entry = None if reads.is_refused else self._finish(calls, guards, result, (args, kwargs))
         if reads.is_refused or entry is None:
             self._refuse(recording.refusal)

@@ -10,6 +10,7 @@ from flambeau.jit import bridge
 
 from . import effects, plan, trust
 from .calls import Calls
+from .depth import room_for_frames
 from .reads import MISSING, Reads
 from .trust import VALUES
 from .warned import guard_filters, hear_warnings
@@ -71,7 +72,7 @@ class Recorder:
         self.recording.begin()
         try:
             self._look_at_sources()
-            with hear_warnings(lambda: self.calls.refuse("a warning is given")):
+            with hear_warnings(lambda: self.calls.refuse("a warning is given")), room_for_frames():
                 result = self.calls.call(fn, self.args, self.kwargs)
             return self._finish(result)
         finally:

@@ -44,12 +44,15 @@ cdef extern from *:
             fl_keep_report(call);
         return result;
     }
+    /* Calls on this thread in which nothing waits: also where they are part of a recorded one. */
+    static __thread int fl_eager_depth = 0;
     static void fl_call_directly(PyTypeObject *type) {
         type->tp_vectorcall_offset = offsetof(struct fl_deferred_head, vectorcall);
         type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
         PyType_Modified(type);
     }
     """
+    int fl_eager_depth
     vectorcallfunc fl_deferred_vectorcall
     void fl_call_directly(PyTypeObject *)
 
@@ -116,10 +119,13 @@ cdef class EagerCall:
         self.recursive = recursive
 
     def __call__(self, *args, **kwargs):
+        global fl_eager_depth
         cdef int before = fl_deferral_pause(self.recursive)
+        fl_eager_depth += 1
         try:
             return self.fn(*args, **kwargs)
         finally:
+            fl_eager_depth -= 1
             fl_deferral_resume(before)
 
     def __get__(self, obj, cls):
@@ -163,7 +169,7 @@ cdef extern from *:
 
 def is_deferring() -> bool:
     """Whether this thread is inside such a call, or one that is recorded to be replayed."""
-    return fl_thread.queue != NULL or fl_is_recording()
+    return fl_thread.queue != NULL or fl_is_recording() and fl_eager_depth == 0
 
 
 def settle(Tensor t not None):
