@@ -23,10 +23,22 @@ constexpr int dot_cols(int rows) {
     return fit > DOT_COLS ? DOT_COLS : fit;
 }
 
+/* A matrix that comes from memory is asked for a tile ahead, if that is not too far: streams of
+ * several columns are short, and the processor sees their ends too late. */
+const int64_t MAX_AHEAD_BYTES = 256 << 10;
+const int64_t NEAR_AHEAD_BYTES = 1 << 10;
+/* So much of each column: the rest follows by itself, and costs nothing where all is in a cache. */
+const int64_t ASKED_BYTES = 1536;
+
+template <class T> inline int64_t dot_ahead(int64_t tile_elements) {
+    const bool is_near = tile_elements * (int64_t)sizeof(T) <= MAX_AHEAD_BYTES;
+    return is_near ? tile_elements : NEAR_AHEAD_BYTES / (int64_t)sizeof(T);
+}
+
 /* Add the products of one vector of k; with PART, of its first `count` elements. */
-template <bool PART, class T, int ROWS, int COLS>
+template <bool PART, bool ASKS, class T, int ROWS, int COLS>
 inline void dot_step(Vector<T> (&sum)[ROWS][COLS], const T *a, int64_t a_row, const T *b,
-                     int64_t b_col, int64_t count) {
+                     int64_t b_col, int64_t count, int64_t ahead) {
     Vector<T> left[ROWS];
 #pragma GCC unroll 8
     for (int i = 0; i < ROWS; i++)
@@ -34,6 +46,8 @@ inline void dot_step(Vector<T> (&sum)[ROWS][COLS], const T *a, int64_t a_row, co
 #pragma GCC unroll 8
     for (int j = 0; j < COLS; j++) {
         Vector<T> right = PART ? load_part(b + j * b_col, count) : load(b + j * b_col);
+        if (ASKS)
+            __builtin_prefetch(b + j * b_col + ahead, 0, 2);
 #pragma GCC unroll 8
         for (int i = 0; i < ROWS; i++)
             sum[i][j] = add_product(left[i], right, sum[i][j]);
@@ -46,11 +60,15 @@ void dot_tile(int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_col, T
               int64_t out_row) {
     const int L = Lanes<T>::COUNT;
     Vector<T> sum[ROWS][COLS] = {};
+    const int64_t ahead = dot_ahead<T>(COLS * b_col);
     int64_t p = 0;
+    if (ROWS == 1 && COLS > 1)
+        for (; p + L <= k && p < ASKED_BYTES / (int64_t)sizeof(T); p += L)
+            dot_step<false, true, T>(sum, a + p, a_row, b + p, b_col, L, ahead);
     for (; p + L <= k; p += L)
-        dot_step<false, T>(sum, a + p, a_row, b + p, b_col, L);
+        dot_step<false, false, T>(sum, a + p, a_row, b + p, b_col, L, ahead);
     if (p < k)
-        dot_step<true, T>(sum, a + p, a_row, b + p, b_col, k - p);
+        dot_step<true, false, T>(sum, a + p, a_row, b + p, b_col, k - p, ahead);
 #pragma GCC unroll 8
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 8

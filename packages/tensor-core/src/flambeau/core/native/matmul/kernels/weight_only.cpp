@@ -20,7 +20,8 @@ const int FACTORS = 32;
 struct Factors {
     float scales[FACTORS], offsets[FACTORS];
 
-    FL_TIGHT void read(const Product *p, int64_t j, int64_t first) {
+    /* Seldom called, by many: one copy of it. */
+    __attribute__((noinline)) void read(const Product *p, int64_t j, int64_t first) {
         const int64_t at = j * p->groups + first, left = p->groups - first;
         const int count = left < FACTORS ? (int)left : FACTORS;
         fill(scales, p->scales, p->scales_kind, at, count, 1);
@@ -209,14 +210,28 @@ FL_TIGHT void finish(const Product *p, int64_t i, int64_t j, int cols, const Sum
 /* Blocks of four columns, and what they are worth. */
 struct Block {
     const char *a, *b, *c, *d;
+    int64_t ahead;
     Group ga, gb, gc, gd;
 };
 
+/* v2 is to be short: one copy for each form there. */
+#if defined(__AVX512F__)
+#define FL_INSIDE FL_TIGHT
+#else
+#define FL_INSIDE __attribute__((noinline))
+#endif
+
 /* Sums of R rows, `next` floats apart, with a block. */
 template <class F, int R>
-FL_TIGHT void add_block(const Block &w, int64_t at, const float *x, int64_t next, Sums &r0, Sums &r1,
+FL_INSIDE void add_block(const Block &w, int64_t at, const float *x, int64_t next, Sums &r0, Sums &r1,
                         Sums &r2, Sums &r3) {
     Pair a, b, c, d;
+    if (R == 1) {       /* the next four columns, which follow these */
+        __builtin_prefetch(w.a + at + w.ahead, 0, 2);
+        __builtin_prefetch(w.b + at + w.ahead, 0, 2);
+        __builtin_prefetch(w.c + at + w.ahead, 0, 2);
+        __builtin_prefetch(w.d + at + w.ahead, 0, 2);
+    }
     F::expand(w.a + at, w.ga, a);
     F::expand(w.b + at, w.gb, b);
     F::expand(w.c + at, w.gc, c);
@@ -241,7 +256,7 @@ void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, 
     const int64_t next = p->padded, last = p->padded / BLOCK, stored = row_bytes / F::bytes;
     const int64_t jb = j + (cols > 1), jc = j + 2 * (cols > 2), jd = j + 3 * (cols > 3);
     Block w = {weight, weight + (jb - j) * row_bytes, weight + (jc - j) * row_bytes,
-               weight + (jd - j) * row_bytes, {}, {}, {}, {}};
+               weight + (jd - j) * row_bytes, 4 * row_bytes, {}, {}, {}, {}};
     Sums r0 = {}, r1 = {}, r2 = {}, r3 = {};
     Factors factors[4];
     for (int64_t g = 0, q = 0; g < p->groups; g++) {
