@@ -6,9 +6,10 @@ struct fl_end {
     uint64_t key, ties;
 };
 
-/* Of 256 threads, each of which calls it. key_at(j) gives keys. Where EARLY, the key may be a greater
- * one than that of the last entry, below all that follow. */
-template <bool EARLY, class F> FL_INLINE fl_end fl_end_of(int64_t length, int64_t wanted, const F &key_at) {
+/* Of 256 threads, each of which calls it. key_at(j) gives keys. Where EARLY, the key may be greater
+ * than that of the last entry, below all that follow. */
+template <bool EARLY, class F>
+FL_INLINE fl_end fl_end_of(int64_t length, int64_t wanted, const F &key_at) {
     FL_SHARED(counts, uint32_t[256]);
     FL_SHARED(found, uint64_t[3]);
     uint64_t known = 0, left = (uint64_t)wanted;
