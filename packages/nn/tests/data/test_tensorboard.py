@@ -15,7 +15,7 @@ from google.protobuf import text_format
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from flambeau.utils.tensorboard import SummaryWriter
+from flambeau.utils.tensorboard import SummaryWriter, summary
 from flambeau.utils.tensorboard.summaries import as_pixels
 
 
@@ -167,3 +167,19 @@ def test_graphs_join_the_parts_that_are_called(tmp_path):
         "Sequential/1": ("ReLU", ["Sequential/0"]), "Sequential/2": ("Linear", ["Sequential/1"]),
         "Sequential/1_2": ("ReLU", ["Sequential/2"]), "output": ("IO Node", ["Sequential/1_2"])}
     assert net.training and not net[0]._forward_hooks
+
+
+def test_settings_in_a_file_of_ones_own(tmp_path):
+    made = summary.hparams({"rate": 0.1, "name": "x"}, {"loss": 1.0}, {"name": ["x", "y"]})
+    with SummaryWriter(tmp_path) as writer:
+        for each in made:
+            writer.file_writer.add_summary(each)
+        writer.file_writer.add_summary(summary.scalar("loss", flambeau.tensor(0.5)), 3)
+        writer.file_writer.add_summary(summary.text("note", "words"))
+    found = read(tmp_path)
+    assert [event.value for event in found.Scalars("loss")] == [0.5]
+    assert set(found.summary_metadata) >= {"_hparams_/experiment", "_hparams_/session_start_info",
+                                           "_hparams_/session_end_info"}
+    for wrong in (([], {}), ({}, 3), ({"rate": 1}, {}, {"other": [1]})):
+        with pytest.raises(TypeError, match="hparams"):
+            summary.hparams(*wrong)

@@ -194,7 +194,29 @@ def precision_recall(
     )
 
 
-def end_of_session() -> Any:
+def settings_of_run(
+    settings: dict[str, Any], metrics: dict[str, Any], domains: dict[str, list[Any]] | None
+) -> tuple[Any, Any, Any]:
+    """The columns of the page of hyperparameters, the beginning of a run, and its end."""
+    from tensorboard.plugins.hparams import summary_v2 as pages
+
+    for what, given in (("hparam_dict", settings), ("metric_dict", metrics)):
+        if not isinstance(given, dict):
+            raise TypeError(f"hparams(): parameter: {what} should be a dictionary, got {given!r}")
+    if unknown := (domains or {}).keys() - settings:
+        raise TypeError(
+            f"hparams(): parameter: hparam_domain_discrete has {sorted(unknown)}, which "
+            "hparam_dict has not"
+        )
+    allowed = {name: pages.Discrete(values) for name, values in (domains or {}).items()}
+    columns = pages.hparams_config_pb(
+        [pages.HParam(name, allowed.get(name)) for name in settings],
+        [pages.Metric(tag) for tag in metrics],
+    )
+    return columns, pages.hparams_pb(settings), _end_of_session()
+
+
+def _end_of_session() -> Any:
     """That a run with settings is over."""
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 

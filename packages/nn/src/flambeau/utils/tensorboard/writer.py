@@ -20,11 +20,11 @@ except ModuleNotFoundError as error:
 
 from .summaries import (
     audio,
-    end_of_session,
     histogram,
     image,
     precision_recall,
     scalar,
+    settings_of_run,
     words,
 )
 
@@ -288,21 +288,11 @@ class SummaryWriter:
             run_name: The folder of this run below the writer's; the time when left out.
             global_step: When in training.
         """
-        from tensorboard.plugins.hparams import summary_v2 as pages
-
-        domains = {
-            name: pages.Discrete(values) for name, values in (hparam_domain_discrete or {}).items()
-        }
-        settings = [pages.HParam(name, domains.get(name)) for name in hparam_dict]
-        metrics = [pages.Metric(tag) for tag in metric_dict]
+        made = settings_of_run(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
         with SummaryWriter(folder) as run:
-            for made in (
-                pages.hparams_config_pb(settings, metrics),
-                pages.hparams_pb(hparam_dict),
-                end_of_session(),
-            ):
-                run.file_writer.add_summary(made, global_step)
+            for each in made:
+                run.file_writer.add_summary(each, global_step)
             for tag, value in metric_dict.items():
                 run.add_scalar(tag, value, global_step)
 
