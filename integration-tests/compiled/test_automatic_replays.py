@@ -454,6 +454,36 @@ def test_errors_after_an_effect():
     assert "test_automatic_replays.py" in str(caught.value.__notes__)
 
 
+DRAWS = {
+    "rand": lambda x: x + flambeau.rand(3),
+    "dropout": lambda x: F.dropout(x, 0.5),
+    "integers": lambda x: x + flambeau.randint(0, 4, (3,)) + flambeau.randperm(3),
+    "normal": lambda x: flambeau.normal(x, 1.0),
+    "a generator": lambda x: x + flambeau.rand(3, generator=GENERATOR),
+    "nothing": lambda x: x + 1,
+}
+GENERATOR = flambeau.Generator()
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("draw", DRAWS)
+def test_numbers_are_drawn_once_before_an_error(draw):
+    def fn(x, i):
+        return DRAWS[draw](x).index_select(0, i)
+
+    compiled, x, states = flambeau.compile(fn), flambeau.ones(3), []
+    for _ in range(5):
+        compiled(x, flambeau.tensor([1]))
+    assert replayer(compiled).earned()
+    for each in (fn, compiled):
+        flambeau.manual_seed(1)
+        GENERATOR.manual_seed(1)
+        with pytest.raises(IndexError):
+            each(x, flambeau.tensor([9]))
+        states.append((flambeau.get_rng_state().tolist(), GENERATOR.get_state().tolist()))
+    assert states[0] == states[1]
+
+
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("setter", [sys.settrace, sys.setprofile])
 def test_tracers_and_profilers_see_calls(setter):

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.core import _core
+
 from .plan import Steps
 
 
-def first_effect(steps: Steps, changed: set[int], runs: Sequence[Any], every: list[Any]) -> int:
+def generator_state() -> Any:
+    """Where the generator is that is used where none is named."""
+    return _core.get_rng_state().tolist()
+
+
+def first_effect(steps: Steps, changed: set[int], runs: Sequence[Any], every: list[Any],
+                 before: Any) -> int:
     """How many steps of a program come before the first that changes what is there afterwards.
 
     An error among them leaves all as it was, so that Python can run the call instead, whose error
@@ -19,8 +27,10 @@ def first_effect(steps: Steps, changed: set[int], runs: Sequence[Any], every: li
         changed: memories of outside that are written to.
         runs: the kernels.
         every: the steps with those that make memory.
+        before: ``generator_state()`` before the call.
     """
-    if any(type(value).__name__ == "Generator" for run in runs for value in run[1]):
+    named = any(type(value).__name__ == "Generator" for run in runs for value in run[1])
+    if named or generator_state() != before:
         return 0
     for step, uses in zip(steps.steps, steps.uses, strict=True):
         if uses & changed or step[0] == "grad" or step[0] == "call" and not _is_repeatable(step):

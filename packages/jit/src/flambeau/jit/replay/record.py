@@ -69,6 +69,7 @@ class Recorder:
         self.sources = self.guards.sources()
         self.reads.sources = {id(each): each for each in self.sources}
         self.first = trust.graph_start()
+        self.generator_before = effects.generator_state()
         self.recording.begin()
         try:
             self._look_at_sources()
@@ -316,7 +317,7 @@ class Recorder:
         self.recording.end()
         made.guards = self.guards.count
         every = plan.with_borrowed(steps.steps, steps.uses, borrowed)
-        first_effect = effects.first_effect(steps, changed, runs, every)
+        first_effect = effects.first_effect(steps, changed, runs, every, self.generator_before)
         made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, every,
                                             self.results, returned, writes, graph, first_effect)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
