@@ -31,10 +31,10 @@ from flambeau.cuda import (
     special,
     streams,
     tiles,
-    updates,
 )
 from flambeau.cuda import kernels as programs
 from flambeau.cuda.arrays import checked
+from flambeau.cuda.kernels import updates
 
 #: The dtype that each kind computes in.
 _OWN = {"f32": "float32", "f64": "float64", "i64": "int64", "bool": "bool", "c64": "complex64",

@@ -104,7 +104,7 @@ def module(group: str, kind: str) -> Module:
 
         return regions.module(group)
     if group.startswith("update_"):
-        from flambeau.cuda import updates
+        from flambeau.cuda.kernels import updates
 
         return updates.module(group, kind)
     if group.startswith("rows_of_"):
