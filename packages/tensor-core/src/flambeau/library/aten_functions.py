@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau
+from flambeau import rooms
 from flambeau.core import _core, functional
 from flambeau.core.dims import wrapped_dim
 
@@ -124,7 +125,8 @@ def _gradients(call: Callable[..., Any], inputs: Sequence[Any], grad: Any,
         given = [x if x is None or x.requires_grad else x.detach().requires_grad_()
                  for x in inputs]
         chosen = [x for x, want in zip(given, wanted, strict=True) if want]
-        found = iter(flambeau.autograd.grad(call(*given), chosen, grad, create_graph=recorded))
+        result = call(*given)
+    found = iter(rooms.enter("autograd").grad(result, chosen, grad, create_graph=recorded))
     return [next(found) if want else None for want in wanted]
 
 

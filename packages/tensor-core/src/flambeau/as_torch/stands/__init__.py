@@ -71,7 +71,7 @@ HOMES = {
     **{f"utils._cxx_pytree.{name}": "trees" for name in ("treespec_dumps", "treespec_loads")},
     **{f"fx._pytree.{name}": "trees" for name in (
         "register_pytree_flatten_spec", "tree_flatten_spec")},
-    **{f"optim.optimizer.{name}": "optimizers" for name in (
+    **{f"optim.optimizer.{name}": "training.optimizers" for name in (
         "_default_to_fused_or_foreach", "_disable_dynamo_if_unsupported", "_dispatch_sqrt",
         "_get_capturable_supported_devices", "_get_value", "_stack_if_compiling",
         "_use_grad_for_differentiable", "_view_as_real")},
@@ -89,18 +89,19 @@ HOMES = {
     **{f"nn.functional.{name}": "projections" for name in (
         "_canonical_mask", "_get_softmax_dim", "_in_projection", "_in_projection_packed",
         "_none_or_dtype", "_verify_batch_size")},
-    **{f"utils.data.dataloader.{name}": "loaders" for name in (
+    **{f"utils.data.dataloader.{name}": "training.loaders" for name in (
         "_BaseDataLoaderIter", "_DatasetKind", "_MultiProcessingDataLoaderIter",
         "_SingleProcessDataLoaderIter")},
     "testing.assert_allclose": "checks", "Future": "types",
-    **{f"optim.{module}.{name}": "stepping" for name in (
+    **{f"optim.{module}.{name}": "training.stepping" for name in (
         "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop",
         "rprop", "sgd") for module in (name, "_functional")},
     **dict.fromkeys(("autocast_decrement_nesting", "autocast_increment_nesting",
                      "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
                      "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-                     "set_autocast_gpu_dtype"), "autocasting"),
-    "optim.lbfgs._strong_wolfe": "optimizers", "optim.lbfgs._cubic_interpolate": "optimizers",
+                     "set_autocast_gpu_dtype"), "training.autocasting"),
+    **dict.fromkeys(("optim.lbfgs._strong_wolfe", "optim.lbfgs._cubic_interpolate"),
+                    "training.optimizers"),
     **{f"utils._contextlib.{name}": "contexts" for name in (
         "_DecoratorContextManager", "_NoParamDecoratorContextManager")},
     **{f"nn.init._no_grad_{name}_": "contexts" for name in ("fill", "normal", "uniform", "zero")},

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau import rooms
 from flambeau.core import Tensor
 
 _stack = flambeau.stack
@@ -118,5 +117,11 @@ def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
     return self.layout == from_.layout
 
 
-#: The functions of `torch`, once more.
-_VariableFunctions = rooms.import_module("torch._VF")
+class _Functions:
+    """The functions of `torch`, once more."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(flambeau, name)
+
+
+_VariableFunctions = _Functions()

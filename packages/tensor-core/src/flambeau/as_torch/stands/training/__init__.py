@@ -1,0 +1,1 @@
+"""What programs that train take from private parts: optimizers, loaders, mixed precision."""
