@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .asking import *  # noqa: F403
     from .backend import *  # noqa: F403
     from .collectives import *  # noqa: F403
+    from .device_mesh import *  # noqa: F403
     from .exchanges import *  # noqa: F403
     from .groups import *  # noqa: F403
     from .messages import *  # noqa: F403
@@ -35,6 +36,7 @@ _HOMES = {name: module for module, names in {
     "collectives": ("all_reduce", "all_reduce_coalesced", "barrier", "broadcast",
                     "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_single",
                     "reduce_scatter_tensor"),
+    "device_mesh": ("DeviceMesh", "init_device_mesh"),
     "exchanges": ("all_gather", "all_gather_into_tensor", "all_gather_single", "all_to_all",
                   "all_to_all_single", "gather", "scatter"),
     "groups": ("GroupMember", "ProcessGroup"),
