@@ -223,6 +223,8 @@ def test_parts_of_attention():
 
 
 def test_steps_of_optimizers_on_lists():
+    pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines("""
         import torch
         from torch.optim import _functional
@@ -251,6 +253,7 @@ def test_steps_of_optimizers_on_lists():
 
 
 def test_mixed_precision_by_calls():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     assert lines("""
         import torch
         x = torch.ones(2, 2)
@@ -275,6 +278,8 @@ def test_mixed_precision_by_calls():
 
 
 def test_operators_that_are_no_public_functions():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines("""
         import torch
         print(torch._VF.lstm_cell is torch.lstm_cell, torch._C._VariableFunctions.add is torch.add)
@@ -299,6 +304,7 @@ def test_operators_that_are_no_public_functions():
 
 
 def test_dimensions_by_a_pattern():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
     assert lines("""
         import torch
         from torch.func import functionalize, rearrange

@@ -1,0 +1,191 @@
+"""``ZeroRedundancyOptimizer``: each process keeps the state of a part of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau
+from flambeau import Tensor, distributed
+
+from .optimizer import Optimizer
+
+
+class ZeroRedundancyOptimizer(Optimizer):
+    """An optimizer whose state is divided among the processes (Rajbhandari et al., ZeRO, 2020).
+
+    Each process steps on a part of the parameters, about as many elements as any other, and sends
+    them to all. Gradients are to be the same everywhere, as ``DistributedDataParallel`` leaves
+    them; parameters are then what the optimizer alone makes of them.
+
+    Args:
+        params: Parameters, or dicts of parameters with options of their own.
+        optimizer_class: The optimizer of each part, e.g. ``optim.Adam``.
+        process_group: The processes; all by default.
+        parameters_as_bucket_view: Accepted for compatibility.
+        overlap_with_ddp: Not made.
+        defaults: Options of the optimizer.
+
+    Raises:
+        NotImplementedError: ``overlap_with_ddp`` is asked for.
+        ValueError: ``flambeau.distributed.init_process_group`` was not called.
+
+    Example:
+        >>> import flambeau
+        >>> from flambeau import distributed, optim
+        >>> from flambeau.distributed.optim import ZeroRedundancyOptimizer
+        >>> distributed.init_process_group("gloo", world_size=1, rank=0)
+        >>> x = flambeau.tensor([1.0], requires_grad=True)
+        >>> optimizer = ZeroRedundancyOptimizer([x], optim.SGD, lr=0.5)
+        >>> x.sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([0.5000])
+        >>> distributed.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
+        if overlap_with_ddp:
+            raise NotImplementedError(
+                "ZeroRedundancyOptimizer: overlap_with_ddp is not made: leave it out, and call "
+                "step() after backward()"
+            )
+        self.process_group = process_group
+        self._size = distributed.get_world_size(process_group)
+        self._rank = distributed.get_rank(process_group)
+        self._load = [0] * self._size  # elements that each process has
+        self._owner: dict[int, int] = {}  # parameter, by identity -> its process
+        self._consolidated: dict[str, Any] | None = None
+        self._ready = False
+        super().__init__(params, defaults)
+        self.optim = optimizer_class([self._mine(g) for g in self.param_groups], **defaults)
+        self._ready = True
+        self._copy_options(self.optim, self)
+
+    def _mine(self, group: dict[str, Any]) -> dict[str, Any]:
+        """The part of a group that this process steps on."""
+        own = [p for p in group["params"] if self._owner[id(p)] == self._rank]
+        return {**group, "params": own}
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with options of their own, and divide them among the processes.
+
+        Args:
+            param_group: A dict with ``"params"`` and any options; defaults fill the rest.
+        """
+        super().add_param_group(param_group)
+        for param in sorted(self.param_groups[-1]["params"], key=Tensor.numel, reverse=True):
+            owner = self._load.index(min(self._load))
+            self._owner[id(param)] = owner
+            self._load[owner] += param.numel()
+        if self._ready:
+            self.optim.add_param_group(self._mine(self.param_groups[-1]))
+            self._copy_options(self.optim, self)
+
+    @staticmethod
+    def _copy_options(source: Optimizer, target: Optimizer) -> None:
+        """Options of groups, which schedules change: those of the one in those of the other."""
+        for given, group in zip(source.param_groups, target.param_groups, strict=True):
+            group.update({key: value for key, value in given.items() if key != "params"})
+
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
+        """Step on this process's part, and send and receive the parameters.
+
+        Args:
+            closure: Computes the loss again, for optimizers that ask for it.
+            kwargs: Further arguments of the optimizer's ``step``.
+
+        Returns:
+            What the closure gives.
+        """
+        self._copy_options(self, self.optim)
+        loss = self.optim.step(closure, **kwargs)
+        self._consolidated = None
+        self._share()
+        return loss
+
+    def _share(self) -> None:
+        """Send each process's parameters to all, those of a dtype together."""
+        parts: dict[Any, list[Tensor]] = {}
+        for group in self.param_groups:
+            for param in group["params"]:
+                key = self._owner[id(param)], param.dtype, param.device
+                parts.setdefault(key, []).append(param.detach())
+        for (owner, *_), alike in parts.items():
+            flat = flambeau.cat([p.reshape(-1) for p in alike])
+            distributed.broadcast(flat, group=self.process_group, group_src=owner)
+            if owner != self._rank:
+                pieces = flambeau.split(flat, [p.numel() for p in alike])
+                for param, piece in zip(alike, pieces, strict=True):
+                    param.copy_(piece.view(param.shape))
+
+    # ---- files ---------------------------------------------------------------------------------
+    def consolidate_state_dict(self, to: int = 0) -> None:
+        """Gather the state of all processes in one; all call it.
+
+        Args:
+            to: The process, by its number in the group, that `state_dict` is called in then.
+        """
+        own = self.optim.state_dict()["state"]
+        local = [id(p) for group in self.optim.param_groups for p in group["params"]]
+        numbers = {id(p): i for i, p in enumerate(self._all())}
+        mine = {numbers[local[i]]: state for i, state in own.items()}
+        every: list[Any] = [None] * self._size
+        distributed.all_gather_object(every, mine, self.process_group)
+        if self._rank == to:
+            merged = {i: state for part in every for i, state in part.items()}
+            self._consolidated = dict(sorted(merged.items()))
+
+    def _all(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of all parameters, as the optimizer alone has it.
+
+        Raises:
+            RuntimeError: `consolidate_state_dict` was not called since the last step.
+        """
+        if self._consolidated is None:
+            raise RuntimeError(
+                "Optimizer state has not been consolidated on this rank. Please call "
+                f"`consolidate_state_dict(to={self._rank})` on all ranks beforehand if you meant "
+                "to save the global state."
+            )
+        self._copy_options(self, self.optim)
+        groups, at = [], 0
+        for local, group in zip(
+            self.optim.state_dict()["param_groups"], self.param_groups, strict=True
+        ):
+            count = len(group["params"])
+            groups.append({**local, "params": list(range(at, at + count))})
+            at += count
+        return {"state": self._consolidated, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take this process's part of a state; all processes load the same.
+
+        Args:
+            state_dict: What `state_dict`, or the optimizer alone, gave.
+        """
+        numbers = {id(p): i for i, p in enumerate(self._all())}
+        local = [numbers[id(p)] for group in self.optim.param_groups for p in group["params"]]
+        groups, at = [], 0
+        for saved, group in zip(
+            state_dict["param_groups"], self.optim.param_groups, strict=True
+        ):
+            count = len(group["params"])
+            groups.append({**saved, "params": list(range(at, at + count))})
+            at += count
+        states = state_dict["state"]
+        own = {i: states[number] for i, number in enumerate(local) if number in states}
+        self.optim.load_state_dict({"state": own, "param_groups": groups})
+        self._copy_options(self.optim, self)
+        self._consolidated = None
