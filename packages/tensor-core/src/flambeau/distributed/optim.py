@@ -8,4 +8,4 @@ from flambeau import rooms
 __all__ = ["ZeroRedundancyOptimizer"]
 
 ZeroRedundancyOptimizer: Any = rooms.import_module(
-    f"{rooms.PREFIX}optim._sharded").ZeroRedundancyOptimizer
+    f"{rooms.PREFIX}optim.sharded").ZeroRedundancyOptimizer

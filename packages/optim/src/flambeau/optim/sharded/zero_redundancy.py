@@ -8,7 +8,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor, distributed
 
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
 
 
 class ZeroRedundancyOptimizer(Optimizer):
