@@ -6,10 +6,9 @@ import warnings
 import pytest
 
 import flambeau
-from flambeau import jit
+from flambeau import jit, nn
 from flambeau.jit import GraphBreakError
 
-nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
 F = nn.functional
 X = flambeau.randn(5, 4)
 FACTOR = 2.0
