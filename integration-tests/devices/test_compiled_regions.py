@@ -181,6 +181,17 @@ def test_whole_steps_as_graphs(on_cuda, make, compiled):
                for p, q in zip(model.parameters(), other.parameters(), strict=True))
 
 
+def test_calls_on_a_device_are_not_replayed_unasked():
+    weight = fl.ones(3, device=DEVICE)
+    by_argument = jit.compile(lambda x: (x * 2 + 1).sum())
+    by_reading = jit.compile(lambda k: (weight * k).sum())
+    for _ in range(12):
+        assert by_argument(weight).item() == 9
+        assert by_reading(2.0).item() == 6
+    assert "not replayed: an argument is neither a tensor on the CPU" in by_argument.explain()
+    assert "not replayed: it reads tensors of a device" in by_reading.explain()
+
+
 def test_steps_that_count_on_the_host_are_not_captured(on_cuda):
     batch = fl.randn(5, 8, device=DEVICE), fl.randn(5, 4, device=DEVICE)
     _, step = network(fl.optim.AdamW)

@@ -39,7 +39,8 @@ class Automatic(Replayed):
     """What makes the calls of a compiled function once it was called a few times.
 
     Nothing is compared with Python later: what is not proved is not replayed. Arguments are tensors
-    and values, so that no program keeps objects alive that only a caller had.
+    and values, so that no program keeps objects alive that only a caller had. Calls on a device are
+    left alone: they run beside the program, and its graphs replay them where it asks for that.
 
     Args:
         fn: the function.
@@ -60,7 +61,7 @@ class Automatic(Replayed):
         count = self.kinds.get(kind, 0)
         if None in kind or count == NEVER or not bridge.may_record():
             if None in kind:
-                self._fail("an argument is neither a tensor nor a value")
+                self._fail("an argument is neither a tensor on the CPU nor a value")
             return self.ordinary(*args, **kwargs)
         if len(self.kinds) >= MOST_KINDS and not count:
             self._fail("arguments are others at each call")
@@ -77,6 +78,8 @@ class Automatic(Replayed):
         recorded = self._record(args, kwargs)
         if recorded.program is None:
             self._fail(recorded.refusal)
+        elif not all(each.is_cpu for each in recorded.program.guards.sources()):
+            self._fail("it reads tensors of a device, of which the host's time says little")
         else:
             self.failures = 0
             recorded.program.trial = []
@@ -155,7 +158,7 @@ def _tokens(value: Any) -> Iterator[Any]:
     """What tells kinds of calls apart; ``None`` for what is neither a tensor nor a value."""
     kind = type(value)
     if trust.is_tensor(value):
-        yield (tuple(value.shape), value.dtype, value.requires_grad)
+        yield (tuple(value.shape), value.dtype, value.requires_grad) if value.is_cpu else None
     elif kind is tuple or kind is list:
         yield (kind, len(value))
         for each in value:
