@@ -189,7 +189,7 @@ def test_calls_on_a_device_are_not_replayed_unasked():
         assert by_argument(weight).item() == 9
         assert by_reading(2.0).item() == 6
     assert "not replayed: an argument is neither a tensor on the CPU" in by_argument.explain()
-    assert "not replayed: it reads tensors of a device" in by_reading.explain()
+    assert "not replayed: a tensor on another device takes part" in by_reading.explain()
 
 
 def test_steps_that_count_on_the_host_are_not_captured(on_cuda):
