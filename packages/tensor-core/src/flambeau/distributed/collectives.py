@@ -110,6 +110,25 @@ def broadcast(tensor: Any, src: int | None = None, group: Group = None, async_op
     return members.run("broadcast", call, async_op, [tensor], tensor.dtype)
 
 
+def broadcast_coalesced(tensors: Sequence[Any], group: Group = None, group_src: int = 0) -> None:
+    """Copy the tensors of one process to all others, those of a dtype and device together.
+
+    Args:
+        tensors: The tensors, of the same shapes and dtypes everywhere; without gradients.
+        group: The processes; all by default.
+        group_src: The process, by its number in the group.
+    """
+    kinds: dict[Any, list[Any]] = {}
+    for tensor in tensors:
+        kinds.setdefault((tensor.dtype, tensor.device), []).append(tensor.detach())
+    for alike in kinds.values():
+        joined = flambeau.cat([each.reshape(-1) for each in alike])
+        broadcast(joined, group=group, group_src=group_src)
+        parts = flambeau.split(joined, [each.numel() for each in alike])
+        for each, part in zip(alike, parts, strict=True):
+            each.copy_(part.view(each.shape))
+
+
 def reduce(tensor: Any, dst: int | None = None, op: Any = ReduceOp.SUM, group: Group = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """Combine the tensors of all processes, and leave the result in one.

@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import distributed
+from flambeau.distributed.collectives import broadcast_coalesced
 
 from ..modules.module import Module
 from .buckets import Hook
@@ -127,17 +128,8 @@ class DistributedDataParallel(Module):
                 )
 
     def _copy_first(self, tensors: list[Any]) -> None:
-        """Copy the first process's tensors to all, those of a kind together."""
-        kinds: dict[Any, list[Any]] = {}
-        for t in tensors:
-            kinds.setdefault((t.dtype, t.device), []).append(t)
-        with flambeau.no_grad():
-            for alike in kinds.values():
-                flat = flambeau.cat([t.reshape(-1) for t in alike])
-                distributed.broadcast(flat, group=self.process_group, group_src=0)
-                parts = flambeau.split(flat, [t.numel() for t in alike])
-                for t, part in zip(alike, parts, strict=True):
-                    t.copy_(part.view(t.shape))
+        """Copy the first process's tensors to all."""
+        broadcast_coalesced(tensors, self.process_group)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the network gives."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import flambeau
 from flambeau import Tensor, distributed
+from flambeau.distributed.collectives import broadcast_coalesced
 
 from ..optimizer import Optimizer
 
@@ -113,19 +113,10 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def _share(self) -> None:
-        """Send each process's parameters to all, those of a dtype together."""
-        parts: dict[Any, list[Tensor]] = {}
-        for group in self.param_groups:
-            for param in group["params"]:
-                key = self._owner[id(param)], param.dtype, param.device
-                parts.setdefault(key, []).append(param.detach())
-        for (owner, *_), alike in parts.items():
-            flat = flambeau.cat([p.reshape(-1) for p in alike])
-            distributed.broadcast(flat, group=self.process_group, group_src=owner)
-            if owner != self._rank:
-                pieces = flambeau.split(flat, [p.numel() for p in alike])
-                for param, piece in zip(alike, pieces, strict=True):
-                    param.copy_(piece.view(param.shape))
+        """Send each process's parameters to all."""
+        for owner in range(self._size):
+            owned = [param for param in self._all() if self._owner[id(param)] == owner]
+            broadcast_coalesced(owned, self.process_group, owner)
 
     # ---- files ---------------------------------------------------------------------------------
     def consolidate_state_dict(self, to: int = 0) -> None:
@@ -160,14 +151,8 @@ class ZeroRedundancyOptimizer(Optimizer):
                 "to save the global state."
             )
         self._copy_options(self, self.optim)
-        groups, at = [], 0
-        for local, group in zip(
-            self.optim.state_dict()["param_groups"], self.param_groups, strict=True
-        ):
-            count = len(group["params"])
-            groups.append({**local, "params": list(range(at, at + count))})
-            at += count
-        return {"state": self._consolidated, "param_groups": groups}
+        packed = self.optim.state_dict()["param_groups"]
+        return {"state": self._consolidated, "param_groups": _numbered(packed, self)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take this process's part of a state; all processes load the same.
@@ -177,15 +162,19 @@ class ZeroRedundancyOptimizer(Optimizer):
         """
         numbers = {id(p): i for i, p in enumerate(self._all())}
         local = [numbers[id(p)] for group in self.optim.param_groups for p in group["params"]]
-        groups, at = [], 0
-        for saved, group in zip(
-            state_dict["param_groups"], self.optim.param_groups, strict=True
-        ):
-            count = len(group["params"])
-            groups.append({**saved, "params": list(range(at, at + count))})
-            at += count
+        groups = _numbered(state_dict["param_groups"], self.optim)
         states = state_dict["state"]
         own = {i: states[number] for i, number in enumerate(local) if number in states}
         self.optim.load_state_dict({"state": own, "param_groups": groups})
         self._copy_options(self.optim, self)
         self._consolidated = None
+
+
+def _numbered(packed: list[dict[str, Any]], optimizer: Optimizer) -> list[dict[str, Any]]:
+    """Groups of a state with the numbers of an optimizer's own parameters."""
+    groups, at = [], 0
+    for saved, group in zip(packed, optimizer.param_groups, strict=True):
+        count = len(group["params"])
+        groups.append({**saved, "params": list(range(at, at + count))})
+        at += count
+    return groups
