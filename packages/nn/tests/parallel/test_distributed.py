@@ -233,6 +233,10 @@ def functional(rank: int) -> list[Any]:
         "broadcast": lambda x: fn.broadcast(x, 1),
         "reduce": lambda x: fn.reduce(x, 1),
         "all_to_all": lambda x: fn.all_to_all_single(x, x),
+        "gather": lambda x: flambeau.stack(fn.gather(x, 1)),
+        "scatter": lambda x: fn.scatter(list(x), 1),
+        "lists": lambda x: flambeau.cat(fn.all_to_all(
+            [x[:1].view(-1)] * 2 if rank == 0 else [x] * 2, [x[0], x])),
         "uneven": lambda x: fn.all_to_all_single(
             x, flambeau.cat([x, x[:1]]), [1 + rank] * 2, [1, 2]),
     }
@@ -253,10 +257,15 @@ def test_gradients_go_back_through_collectives(tmp_path):
     wide = [np.arange(8.0).reshape(2, 2, 2) + 100 * rank + 1 for rank in range(2)]
     row = [np.arange(2.0) + 100 * rank + 1 for rank in range(2)]
     some = [np.arange(4.0 + 4 * rank).reshape(-1, 2) + 100 * rank + 1 for rank in range(2)]
+    tall = np.arange(8.0).reshape(4, 2) + 101
     zero = np.zeros((2, 2))
     back = [np.stack([some[0][rank], some[1][2 * rank]]) for rank in range(2)]
     for rank in range(2):
         back[rank][0] += some[1][2 * rank + 1]      # the row that is sent twice
+    flat = np.arange(4.0) + 1                       # of the rows that go to the first process
+    lists = [tall[2 * rank:2 * rank + 2].copy() for rank in range(2)]
+    for rank in range(2):
+        lists[rank][0] += flat[2 * rank:2 * rank + 2]
     wanted = {
         "all_reduce": [(x[0] + x[1], w[0] + w[1])] * 2,
         "all_gather": [(np.stack(x), (wide[0] + wide[1])[rank]) for rank in range(2)],
@@ -265,6 +274,10 @@ def test_gradients_go_back_through_collectives(tmp_path):
         "reduce": [(zero, w[1]), (x[0] + x[1], w[1])],
         "all_to_all": [(np.stack([x[0][rank], x[1][rank]]), np.stack([w[0][rank], w[1][rank]]))
                        for rank in range(2)],
+        "gather": [(np.stack([zero, zero]), wide[1][0]), (np.stack(x), wide[1][1])],
+        "scatter": [(x[1][0], zero), (x[1][1], np.stack(row))],
+        "lists": [(np.concatenate([x[0][0], x[1][0]]), lists[0]),
+                  (np.concatenate(x), lists[1])],
         "uneven": [(np.stack([x[0][0], x[1][0]]), back[0]),
                    (np.stack([x[0][1], x[0][0], x[1][1], x[1][0]]), back[1])],
     }

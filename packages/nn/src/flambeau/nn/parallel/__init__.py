@@ -1,6 +1,17 @@
-"""Wrappers of programs that train on several GPUs, for the one device there is."""
+"""Networks in several processes or on several devices."""
 
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]

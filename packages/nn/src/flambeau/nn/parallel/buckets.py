@@ -109,10 +109,19 @@ class Bucket:
         """Wait for all gradients again."""
         self.waiting = set(self.numbers)
 
-    def start(self, hook: Hook | None, state: Any) -> None:
-        """Begin the exchange of the gradients, which are all there."""
+    def start(
+        self, hook: Hook | None, state: Any, divisor: int | None = None, zeros: bool = False
+    ) -> None:
+        """Begin the exchange of the gradients, which are all there.
+
+        Args:
+            hook: What exchanges them, if not an `all_reduce`.
+            state: What the hook is given.
+            divisor: What their sum is divided by; the number of processes by default.
+            zeros: Whether this process has none.
+        """
         for view, p in zip(self.views, self.parameters, strict=True):
-            if p.grad is None:
+            if zeros or p.grad is None:
                 view.zero_()
             elif p.grad.data_ptr() != view.data_ptr():
                 view.copy_(p.grad)
@@ -121,7 +130,7 @@ class Bucket:
             self._going = hook(state, given)
             return
         # Before the sum, so that it does not overflow in half precision.
-        self.flat.mul_(1.0 / distributed.get_world_size(self.group))
+        self.flat.mul_(1.0 / (divisor or distributed.get_world_size(self.group)))
         self._going = distributed.all_reduce(self.flat, group=self.group, async_op=True)
 
     def finish(self, used: Callable[[int], bool], as_views: bool) -> None:

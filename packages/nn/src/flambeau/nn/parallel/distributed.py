@@ -8,16 +8,18 @@ from typing import Any
 
 import flambeau
 from flambeau import distributed
+from flambeau.distributed.algorithms import Join, Joinable
 from flambeau.distributed.collectives import broadcast_coalesced
 
 from ..modules.module import Module
 from .buckets import Hook
+from .joining import ShadowHook, agreed, common_rank
 from .reducer import Reducer
 
 BUCKET_MB = 25.0
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     r"""A network of which each process has a copy, and whose gradients are averages over all.
 
     .. math:: g = \frac{1}{n} \sum_{r=0}^{n-1} g_r
@@ -72,7 +74,8 @@ class DistributedDataParallel(Module):
         static_graph: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__()
+        Module.__init__(self)
+        Joinable.__init__(self)
         self.process_group = process_group
         size = distributed.get_world_size(process_group)  # raises where there is no world
         self.module = module
@@ -84,6 +87,7 @@ class DistributedDataParallel(Module):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = True
         self.require_forward_param_sync = True
+        self._divide_by_all = True
         named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
         if not named:
             raise RuntimeError(
@@ -99,8 +103,8 @@ class DistributedDataParallel(Module):
     def _begin(self, named: list[tuple[str, Any]], init_sync: bool, bucket_mb: float) -> None:
         self._check_alike(named)
         if init_sync:
-            self._copy_first([p.detach() for p in self.module.parameters()])
-            self._copy_first(list(self.module.buffers()))
+            self.copy_from(0, [p.detach() for p in self.module.parameters()])
+            self.copy_from(0, list(self.module.buffers()))
         names, parameters = zip(*named, strict=True)
         self.__dict__["reducer"] = Reducer(
             names,
@@ -127,24 +131,47 @@ class DistributedDataParallel(Module):
                     f"{found[0]} and {found[1]}"
                 )
 
-    def _copy_first(self, tensors: list[Any]) -> None:
-        """Copy the first process's tensors to all."""
-        broadcast_coalesced(tensors, self.process_group)
+    def copy_from(self, source: int, tensors: list[Any]) -> None:
+        """Copy the tensors of a process to all.
+
+        Args:
+            source: The process, by its number in the group.
+            tensors: The tensors.
+        """
+        broadcast_coalesced(tensors, self.process_group, source)
+
+    def shares_buffers(self) -> bool:
+        """Whether the next forward pass copies buffers of one process to all."""
+        copies = self.broadcast_buffers and self.require_forward_param_sync
+        return copies and next(self.module.buffers(), None) is not None
+
+    def share_buffers(self, has_batch: bool) -> None:
+        """Copy the first process's buffers to all; in a `Join`, those of one with a batch.
+
+        Args:
+            has_batch: Whether this process has one.
+        """
+        source = common_rank(self, has_batch) if self._join_config.enable else 0
+        self.copy_from(source, list(self.module.buffers()))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the network gives."""
         reducer = self.reducer
         if reducer is None:
             return self.module(*inputs, **kwargs)
-        if flambeau.is_grad_enabled() and self.require_backward_grad_sync:
+        trains = flambeau.is_grad_enabled() and self.require_backward_grad_sync
+        if trains:
             reducer.check_finished()
-        buffers = list(self.module.buffers()) if self.broadcast_buffers else []
-        if buffers and self.require_forward_param_sync:
-            self._copy_first(buffers)
+        divisor = None
+        if self._join_config.enable:
+            Join.notify_join_context(self)
+            divisor = agreed(self, True, trains)[2]
+        if self.shares_buffers():
+            self.share_buffers(True)
         outputs = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = self.require_backward_grad_sync
-        if flambeau.is_grad_enabled() and self.require_backward_grad_sync:
-            reducer.begin(outputs)
+        if trains:
+            reducer.begin(outputs, divisor)
         else:
             reducer.end()
         return outputs
@@ -174,9 +201,41 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = former
 
-    def join(self, *args: Any, **kwargs: Any) -> Any:
-        """Not made: processes have the same number of batches."""
-        raise NotImplementedError(
-            "join(): give all processes as many batches, as DistributedSampler does, which repeats "
-            "examples, or leaves some out with drop_last=True"
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """A block of steps in which processes may have different numbers of batches.
+
+        Args:
+            divide_by_initial_world_size: Whether gradients are divided by the number of all
+                processes; otherwise by that of the processes with a batch.
+            enable: Whether it does anything.
+            throw_on_early_termination: Whether all processes raise once one has no batches left.
+        """
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
         )
+
+    def join_hook(self, **kwargs: Any) -> ShadowHook:
+        """What a process without batches does.
+
+        Args:
+            kwargs: ``divide_by_initial_world_size``, as in `join`.
+        """
+        return ShadowHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The processes."""
+        return self.process_group

@@ -48,6 +48,7 @@ class Reducer:
         self._state: Any = None
         self._next = len(self.buckets)
         self._expecting = False
+        self._divisor: int | None = None
         self._used = flambeau.zeros(len(self.parameters), dtype=flambeau.int32)
         for i, p in enumerate(self.parameters):
             p.register_post_accumulate_grad_hook(functools.partial(self._accumulated, i))
@@ -82,10 +83,16 @@ class Reducer:
             "outputs of forward()"
         )
 
-    def begin(self, outputs: Any) -> None:
-        """Expect a backward pass from the outputs."""
+    def begin(self, outputs: Any, divisor: int | None = None) -> None:
+        """Expect a backward pass from the outputs.
+
+        Args:
+            outputs: What the network gave.
+            divisor: What sums of gradients are divided by; the number of processes by default.
+        """
         self._expecting = True
         self._next = 0
+        self._divisor = divisor
         for bucket in self.buckets:
             bucket.begin()
         if not self.find_unused:
@@ -96,6 +103,20 @@ class Reducer:
             if id(p) not in reached:
                 self._used[i] = 0
                 self._ready(i)
+
+    def shadow(self, divisor: int | None) -> None:
+        """Exchange zeros with processes that have gradients, and take the averages for gradients.
+
+        Args:
+            divisor: As in `begin`.
+        """
+        self._used.zero_()
+        for p in self.parameters:       # that of a parameter that nobody used is from another step
+            p.grad = None
+        for bucket in self.buckets:
+            bucket.start(self._hook, self._state, divisor, zeros=True)
+        self._divisor, self._next = divisor, len(self.buckets)
+        self._finish()
 
     def end(self) -> None:
         """Expect nothing: gradients stay in their process."""
@@ -115,7 +136,7 @@ class Reducer:
     def _ready(self, number: int) -> None:
         self._bucket_of[number].waiting.discard(number)
         while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
-            self.buckets[self._next].start(self._hook, self._state)
+            self.buckets[self._next].start(self._hook, self._state, self._divisor)
             self._next += 1
         if self._next == len(self.buckets):
             self._finish()

@@ -6,12 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import Tensor, distributed
+from flambeau.distributed.algorithms import Join, Joinable, JoinHook
 from flambeau.distributed.collectives import broadcast_coalesced
 
 from ..optimizer import Optimizer
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class _StepHook(JoinHook):
+    """Steps in a process that has no batches left.
+
+    Gradients are those that ``DistributedDataParallel`` left, which is to be before the optimizer
+    in the `Join`.
+    """
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """Step on this process's part."""
+        self._optimizer.step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer whose state is divided among the processes (Rajbhandari et al., ZeRO, 2020).
 
     Each process steps on a part of the parameters, about as many elements as any other, and sends
@@ -65,7 +81,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._owner: dict[int, int] = {}  # parameter, by identity -> its process
         self._consolidated: dict[str, Any] | None = None
         self._ready = False
-        super().__init__(params, defaults)
+        Joinable.__init__(self)
+        Optimizer.__init__(self, params, defaults)
         self.optim = optimizer_class([self._mine(g) for g in self.param_groups], **defaults)
         self._ready = True
         self._copy_options(self.optim, self)
@@ -106,6 +123,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         Returns:
             What the closure gives.
         """
+        Join.notify_join_context(self)
         self._copy_options(self, self.optim)
         loss = self.optim.step(closure, **kwargs)
         self._consolidated = None
@@ -117,6 +135,25 @@ class ZeroRedundancyOptimizer(Optimizer):
         for owner in range(self._size):
             owned = [param for param in self._all() if self._owner[id(param)] == owner]
             broadcast_coalesced(owned, self.process_group, owner)
+
+    # ---- processes with fewer batches --------------------------------------------------------
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a process without batches does: it steps.
+
+        Args:
+            kwargs: Accepted for compatibility.
+        """
+        return _StepHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the first parameter."""
+        return self._all()[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The processes."""
+        return self.process_group
 
     # ---- files ---------------------------------------------------------------------------------
     def consolidate_state_dict(self, to: int = 0) -> None:

@@ -1,7 +1,17 @@
 """What moves tensors between processes, and gradients back."""
 from __future__ import annotations
 
-from .functional import all_gather, all_reduce, all_to_all_single, broadcast, reduce, reduce_scatter
+from .functional import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    scatter,
+)
 
-__all__ = ["all_gather", "all_reduce", "all_to_all_single", "broadcast", "reduce",
-           "reduce_scatter"]
+__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather",
+           "reduce", "reduce_scatter", "scatter"]

@@ -12,8 +12,8 @@ import flambeau
 from flambeau import distributed, rooms
 from flambeau.distributed.reductions import ReduceOp
 
-__all__ = ["all_gather", "all_reduce", "all_to_all_single", "broadcast", "reduce",
-           "reduce_scatter"]
+__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather",
+           "reduce", "reduce_scatter", "scatter"]
 
 Function: Any = rooms.enter("autograd").Function
 
@@ -102,6 +102,34 @@ class _AllToAll(Function):
     def backward(ctx: Any, grad: Any) -> Any:
         come, sent = ctx.sizes
         return _AllToAll.apply(grad.contiguous(), (sent, come), ctx.group), None, None
+
+
+class _Gather(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, dst: int, group: Any) -> Any:
+        ctx.dst, ctx.group = dst, group
+        rows = x.new_zeros((distributed.get_world_size(group), *x.shape))
+        targets = list(rows) if distributed.get_rank() == dst else None
+        distributed.gather(x.contiguous(), targets, dst, group)
+        return rows
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return _Scatter.apply(grad.contiguous(), ctx.dst, ctx.group), None, None
+
+
+class _Scatter(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Any, src: int, group: Any) -> Any:
+        ctx.src, ctx.group = src, group
+        mine = rows.new_empty(rows.shape[1:])
+        sources = list(rows.contiguous()) if distributed.get_rank() == src else None
+        distributed.scatter(mine, sources, src, group)
+        return mine
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return _Gather.apply(grad.contiguous(), ctx.src, ctx.group), None, None
 
 
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
@@ -204,3 +232,51 @@ def all_to_all_single(output: Any, input: Any, output_split_sizes: Sequence[int]
     """
     sizes = tuple(each and list(each) for each in (output_split_sizes, input_split_sizes))
     return _AllToAll.apply(input, sizes, group)
+
+
+def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[Any],
+               group: Any = None) -> tuple[Any, ...]:
+    """The tensors that all processes have for this one.
+
+    Args:
+        output_tensor_list: Tensors of the results' shapes, which are not written to.
+        input_tensor_list: A tensor for each process.
+        group: The processes; all by default.
+
+    Returns:
+        A tensor from each process.
+    """
+    come = [each.numel() for each in output_tensor_list]
+    sent = [each.numel() for each in input_tensor_list]
+    joined = flambeau.cat([each.reshape(-1) for each in input_tensor_list])
+    parts = _AllToAll.apply(joined, (come, sent), group).split(come)
+    return tuple(part.view(model.shape)
+                 for part, model in zip(parts, output_tensor_list, strict=True))
+
+
+def gather(tensor: Any, dst: int = 0, group: Any = None) -> tuple[Any, ...]:
+    """The tensors of all processes, in one; zeros in the others.
+
+    Args:
+        tensor: The tensor, of the same shape everywhere.
+        dst: The process, by its number among all.
+        group: The processes; all by default.
+
+    Returns:
+        A tensor of each process.
+    """
+    return tuple(_Gather.apply(tensor, dst, group))
+
+
+def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
+    """The tensor that one process has for this one.
+
+    Args:
+        tensors: A tensor for each process, of one shape; their values count in ``src`` alone.
+        src: The process, by its number among all.
+        group: The processes; all by default.
+
+    Returns:
+        A tensor of that shape.
+    """
+    return _Scatter.apply(flambeau.stack(list(tensors)), src, group)
