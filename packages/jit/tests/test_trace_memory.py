@@ -278,3 +278,35 @@ def test_results_that_are_inputs_or_captured():
     given = flambeau.ones(3)
     results = program(given)
     assert results[1] is w and results[3] is given
+
+
+def writes_nothing(x):
+    y = x * 2
+    y[3:] += 1
+    return y, y[3:]
+
+
+EMPTY = [
+    lambda x: (x * 2)[3:],
+    lambda x: flambeau.cat([(x * 2)[3:], x]),
+    lambda x: flambeau.zeros(3, 2)[:, 2:].sum() + x,
+    lambda x: flambeau.zeros(0, 2)[:].sum(0) + x,
+    lambda x: x[flambeau.arange(5)[5:]],
+    lambda x: (x * 2).narrow(0, 3, 0).t() @ x[3:],
+    lambda x: ((x * 2)[1:1].detach().mean(1), x + 1),
+    writes_nothing,
+]
+
+
+@pytest.mark.parametrize("number", range(len(EMPTY)))
+def test_empty_slices_of_what_the_function_made(number, tmp_path):
+    fn = EMPTY[number]
+    x = flambeau.randn(3, 2, requires_grad=True)
+    jit.trace(fn, x).save(tmp_path / "a.program")
+    for program in (jit.trace(fn, x, dynamic=False), jit.load(tmp_path / "a.program")):
+        found, expected = program(x), fn(x)
+        several = isinstance(expected, tuple)
+        for one, other in zip(found if several else [found], expected if several else [expected],
+                              strict=True):
+            assert one.shape == other.shape
+            assert one.tolist() == other.tolist()

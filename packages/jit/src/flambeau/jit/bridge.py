@@ -108,7 +108,7 @@ def size_of(sizes: Sequence[int]) -> Any:
 
 def memory_address(tensor: Tensor) -> int:
     """A number that all tensors over the same memory share, also those made by ``.data``."""
-    if not tensor.numel():
+    if not tensor.numel() and not storage_bytes(tensor):     # no memory, so no address
         return int(_core.storage_id(tensor))
     return int(_core.storage_address(tensor))
 
