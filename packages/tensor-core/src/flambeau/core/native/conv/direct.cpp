@@ -202,16 +202,17 @@ bool is_faster(const fl_conv &p, bool is_packed) {
     return is_packed || (taps >= MIN_PACKING_TAPS && pixels <= MAX_PACKING_PIXELS);
 }
 
-/* What was offered for these weights; it is offered once. */
-const float *take_packed(const void *weight) {
-    const fl_conv_packed *found = offered;
-    offered = nullptr;
-    return found && found->weight == weight ? found->packed : nullptr;
-}
-
 }  // namespace
 
 void fl_conv_offer_packed(const fl_conv_packed *packed) { offered = packed; }
+
+const float *fl_conv_take_packed(const void *weight, bool is_laid) {
+    const fl_conv_packed *found = offered;
+    if (!found || found->weight != weight || found->is_laid != is_laid)
+        return nullptr;
+    offered = nullptr;
+    return found->packed;
+}
 
 int64_t fl_conv_packed_elements(int64_t groups, const int64_t *shape) {
     int64_t channels = kernels()->channels, taps = shape[1] * shape[2] * shape[3];
@@ -236,7 +237,7 @@ void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, flo
 
 int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &weight,
                    const float *bias, float *out, const fl_epilogue *epilogue) {
-    const float *packed = take_packed(weight.data);
+    const float *packed = fl_conv_take_packed(weight.data, false);
     int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
     if (!channels || !lies_in_order(p, weight) || p.y.padding < 0 || p.x.padding < 0 ||
         !is_faster(p, packed))

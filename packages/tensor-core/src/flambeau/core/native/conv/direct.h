@@ -7,6 +7,7 @@
 struct fl_conv_packed {
     const void *weight;         /* what was packed: a contiguous tensor of float32 */
     const float *packed;
+    bool is_laid;               /* for Winograd's convolution: winograd.h */
 };
 /* The elements that packing takes for such a weight of shape [o * groups, c, y, x], 0 where this
  * processor gains nothing by it. */
@@ -14,6 +15,8 @@ int64_t fl_conv_packed_elements(int64_t groups, const int64_t *shape);
 void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, float *packed);
 /* Packed weights for the kernel that this thread runs next; NULL: no more. */
 void fl_conv_offer_packed(const fl_conv_packed *packed);
+/* What was offered for these weights in that layout, or NULL; it is offered once. */
+const float *fl_conv_take_packed(const void *weight, bool is_laid);
 
 /* 1: done; 0: other kernels are faster, or can do what these cannot; -1: no memory. */
 int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &weight,

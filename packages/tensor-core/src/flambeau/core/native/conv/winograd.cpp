@@ -5,6 +5,7 @@
  * threads take output channels, and transform weights as they go: those are larger than the input
  * there. Either way a pixel gets the same sums. */
 #include "conv/winograd.h"
+#include "conv/direct.h"
 #include "conv/kernels/winograd.h"
 #include <cmath>
 
@@ -39,6 +40,7 @@ struct Job {
     const fl_epilogue *epilogue;
     int64_t parts;              /* of the output channels */
     int64_t weight_elements;    /* of a part */
+    const float *laid;          /* windows that were laid out before, or NULL */
 
     int64_t tiles() const { return p.n * fl_winograd_rows(p) * fl_winograd_cols(p); }
     int64_t first(int64_t part) const { return p.o * part / parts; }
@@ -150,6 +152,17 @@ void finish(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1) 
     }
 }
 
+bool run_part(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1,
+              const float *weight, const float *input, float *room) {
+    const fl_winograd_kernels *k = kernels();
+    if (weight)
+        return k->multiply(&b, o0, o1, weight, input);
+    if (k->keeps_slabs(&b))
+        return k->multiply_slabs(&b, &job.weight, job.laid, o0, o1, room, input);
+    k->weight(&job.p, &job.weight, job.laid, o0, o1, room);
+    return k->multiply(&b, o0, o1, room, input);
+}
+
 /* Parts [first, last) of the output channels of a block. Weights of all parts, or NULL and room for
  * one of them. */
 bool run_parts(const Job &job, const fl_winograd_block &b, int64_t first, int64_t last,
@@ -157,10 +170,8 @@ bool run_parts(const Job &job, const fl_winograd_block &b, int64_t first, int64_
     bool is_finite = true;
     for (int64_t part = first; part < last; part++) {
         int64_t o0 = job.first(part), o1 = job.first(part + 1);
-        const float *weight = weights ? weights + part * job.weight_elements : room;
-        if (!weights)
-            kernels()->weight(&job.p, &job.weight, o0, o1, room);
-        is_finite = kernels()->multiply(&b, o0, o1, weight, input) && is_finite;
+        const float *weight = weights ? weights + part * job.weight_elements : nullptr;
+        is_finite = run_part(job, b, o0, o1, weight, input, room) && is_finite;
     }
     int64_t o0 = job.first(first), o1 = job.first(last);
     if (!is_finite && !replace_not_finite(job, b, o0, o1))
@@ -190,7 +201,7 @@ bool run_blocks(const Job &job, int64_t size) {
         return false;
     fl_parallel(job.parts, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
-            kernels()->weight(&job.p, &job.weight, job.first(i), job.first(i + 1),
+            kernels()->weight(&job.p, &job.weight, job.laid, job.first(i), job.first(i + 1),
                               weights.as<float>() + i * job.weight_elements);
     });
     int64_t room = kernels()->input_elements(&whole), work = kernels()->scratch_elements(&whole);
@@ -270,6 +281,12 @@ void find_even(const fl_conv &p, const float *input, char *even) {
 
 }  // namespace
 
+int64_t fl_conv_laid_elements(int64_t o, int64_t c) { return kernels()->laid_elements(o, c); }
+
+void fl_conv_lay_windows(const float *weight, int64_t o, int64_t c, float *to) {
+    kernels()->lay_windows(weight, o, c, to);
+}
+
 void fl_conv_allow_winograd(bool allow) { __atomic_store_n(&is_allowed, allow, __ATOMIC_RELAXED); }
 
 bool fl_conv_suits_winograd(const fl_conv &p) {
@@ -280,6 +297,8 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
                      const float *bias, float *out, const fl_epilogue *epilogue) {
     if (!fl_conv_suits_winograd(p) || !lies_in_order(weight))
         return 0;
+    const bool is_dense = weight.x == 1 && weight.in == 9 && weight.out == 9 * p.c;
+    const float *laid = is_dense ? fl_conv_take_packed(weight.data, true) : nullptr;
     Scratch even((size_t)p.n);
     bool done = even.ok();
     if (done)
@@ -291,7 +310,7 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
         q.n = last - first;
         Job job = {q, input + first * p.c * p.h * p.w, weight, bias,
                    out + first * p.o * fl_conv_pixels(p), epilogue, parts_of(p.o),
-                   kernels()->weight_elements(&p)};
+                   kernels()->weight_elements(&p), laid};
         done = even.as<char>()[first] ? run_job(job) : run_directly(job);
     }
     return done ? 1 : -1;

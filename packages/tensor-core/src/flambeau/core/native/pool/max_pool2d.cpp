@@ -62,16 +62,9 @@ template <class Index>
 int run_quarters(const fl_pool_call &c, const fl_pool_kernels *kernels, const float *input,
                  float *values, Index *positions) {
     const fl_pool &p = c.p;
-    int64_t in_plane = p.h * p.w, out_plane = p.oh * p.ow;
     fl_quarters_fn pool = pick_quarters(kernels, positions);
-    fl_parallel(c.planes * p.oh, FL_GRAIN / (2 * p.w) + 1, [&](int64_t row, int64_t end) {
-        while (row < end) {
-            int64_t plane = row / p.oh, first = row % p.oh;
-            int64_t last = std::min(p.oh, first + end - row), out = plane * out_plane;
-            pool(&p, input + plane * in_plane, first, last, values + out,
-                 positions ? positions + out : nullptr);
-            row += last - first;
-        }
+    fl_parallel(c.planes * p.oh, FL_GRAIN / (2 * p.w) + 1, [&](int64_t begin, int64_t end) {
+        pool(&p, input, c.planes, begin, end, values, positions);
     });
     return 0;
 }

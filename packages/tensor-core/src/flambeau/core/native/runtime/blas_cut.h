@@ -111,6 +111,8 @@ double work_of(const fl_gemm_args &g) {
 }
 
 int64_t tasks_wanted(double work, int64_t batch) {
+    if (fl_get_num_threads() == 1)
+        return 1;           /* each would pack A again */
     double most = std::min(MOST_TASKS_OF_THREAD * fl_get_num_threads(), MOST_TASKS);
     double tasks = std::max(std::min(work / TWO_TASKS_WORK, 2.0), std::min(work / TASK_WORK, most));
     return ceil_div(std::max<int64_t>(static_cast<int64_t>(tasks), 1), batch);

@@ -22,6 +22,9 @@ class Packer {
     }
 
   private:
+    /* Kinds of packed weights, besides the number of a convolution's groups. */
+    enum { PRODUCT = 0, LAID = -1 };
+
     flambeau_program &program_;
     const Graph &graph_;
 
@@ -61,14 +64,18 @@ class Packer {
         const int64_t groups = node.args[6].kind == Arg::INT ? node.args[6].integer : 0;
         if (!w || groups < 1 || w->shape[0] % groups)
             return;
-        const int64_t count = fl_conv_packed_elements(groups, w->shape);
-        if (count && !is_winograd(node, step, groups, w->shape))
+        if (is_winograd(node, step, groups, w->shape)) {
+            const int64_t o = w->shape[0], c = w->shape[1], count = fl_conv_laid_elements(o, c);
+            step.packed_windows = {w->data, packed(value, LAID, w, count, [&](float *to) {
+                fl_conv_lay_windows((const float *)w->data, o, c, to);
+            }), true};
+        } else if (const int64_t count = fl_conv_packed_elements(groups, w->shape)) {
             step.packed_windows = {w->data, packed(value, groups, w, count, [&](float *to) {
                 fl_conv_pack((const float *)w->data, groups, w->shape, to);
-            })};
+            }), false};
+        }
     }
 
-    /* Winograd's convolution transforms weights itself, in each run. */
     bool is_winograd(const Node &node, const Step &step, int64_t groups,
                      const int64_t *shape) const {
         const std::vector<Dim> &out = graph_.types[(size_t)node.first].shape;
@@ -112,7 +119,7 @@ class Packer {
         const int64_t count = fl_packed_matrix_elements(least_rows((int)node.args[0].integer),
             n, k);
         if (count)
-            step.packed_matrix = {w->data, n, k, packed(value, 0, w, count, [&](float *to) {
+            step.packed_matrix = {w->data, n, k, packed(value, PRODUCT, w, count, [&](float *to) {
                 fl_pack_matrix((const float *)w->data, n, k, to);
             })};
     }

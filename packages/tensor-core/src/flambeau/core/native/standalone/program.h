@@ -73,7 +73,7 @@ struct flambeau_program {
     std::vector<Shown> takes, gives;        /* gradients are the last ones */
     std::map<std::string, Ref> memories;    /* tensors of weights.safetensors, without shape */
     std::vector<Ref> captures;
-    std::map<std::pair<int, int64_t>, Ref> packed;  /* weights: value, groups or 0 for products */
+    std::map<std::pair<int, int64_t>, Ref> packed;  /* weights: value and kind */
     std::vector<char> changes;              /* of inputs and captures: whether a run writes there */
 };
 

@@ -207,7 +207,7 @@ template <class T> class ConvBlock {
             T *c = b_.images > 1 ? sums_ + o * pixels(b_) + q : output(0, o) + b_.y0 * p_.ow + q;
             int64_t c_row = b_.images > 1 ? pixels(b_) : channel_step();
             conv_tiles<T>.of[tall][vectors](slab.count, panel_ + o * CONV_STRIDE, strip, c, c_row,
-                                            cols, slab.first == 0 ? start : nullptr);
+                                            cols, slab.first == 0 ? start : nullptr, strip);
         }
     }
 

@@ -150,7 +150,8 @@ template <class T> class ConvSum {
                 tall = conv_tile_rows(taps_ - t);
                 T *c = sums_ + t * sums_row(s_) + o - s_.o0;
                 conv_tiles<T>.of[tall][vectors](count, panel_ + t * CONV_STRIDE, strip_, c,
-                                                sums_row(s_), strip_row, first ? zeros : nullptr);
+                                                sums_row(s_), strip_row, first ? zeros : nullptr,
+                                                strip_);
             }
         }
     }

@@ -12,10 +12,10 @@ const int CONV_STRIDE = CONV_SLAB + 16;
 
 /* Add k terms to rows of C, which hold `cols` elements (at most the tile's) each. With `start`,
  * rows begin at their element of it instead of what C holds. `a` lies in rows of CONV_STRIDE, `b`
- * in rows as wide as the tile. */
+ * in rows as wide as the tile. Meanwhile k lines from `next` on are fetched. */
 template <class T, int ROWS, int VECTORS>
 void conv_tile(int64_t k, const T *a, const T *b, T *c, int64_t c_row, int64_t cols,
-               const T *start) {
+               const T *start, const T *next) {
     const int L = Lanes<T>::COUNT;
     Vector<T> sum[ROWS][VECTORS];
     bool whole = cols == VECTORS * L;
@@ -33,6 +33,7 @@ void conv_tile(int64_t k, const T *a, const T *b, T *c, int64_t c_row, int64_t c
         }
     for (int64_t p = 0; p < k; p++, a++, b += VECTORS * L) {
         Vector<T> row[VECTORS];
+        __builtin_prefetch(next + p * LINE<T>, 0, 2);
 #pragma GCC unroll 8
         for (int v = 0; v < VECTORS; v++)
             row[v] = load(b + v * L);
@@ -56,7 +57,8 @@ void conv_tile(int64_t k, const T *a, const T *b, T *c, int64_t c_row, int64_t c
 }
 
 template <class T>
-using ConvTile = void (*)(int64_t, const T *, const T *, T *, int64_t, int64_t, const T *);
+using ConvTile = void (*)(int64_t, const T *, const T *, T *, int64_t, int64_t, const T *,
+                          const T *);
 
 /* By rows and vectors. */
 template <class T> struct ConvTiles {

@@ -33,49 +33,71 @@ inline Vector<float> transform_sums(const float *sums, int64_t plane, float *upp
     return fma(zero, a, fma(zero, b, fma(zero, c, zero * d)));
 }
 
+/* The strips whose sums are kept while slabs go by. */
+const int64_t SLAB_STRIPS = 2;
+
 /* The sums of some tiles and output channels, and what they become. */
 class Strip {
   public:
     Strip(const fl_winograd_block &b, int64_t o0, int64_t o1)
         : b_(b), p_(*b.p), layout_(p_), o0_(o0), rows_(o1 - o0) {
-        sums_ = b.scratch;
-        pixels_ = sums_ + PLANES * TILE_ROWS * WIDTH;
+        pixels_ = b.scratch + SLAB_STRIPS * SUMS;
     }
 
-    static int64_t elements() { return (PLANES + 4) * TILE_ROWS * WIDTH + 2 * L; }
+    static int64_t elements() { return SLAB_STRIPS * SUMS + 4 * TILE_ROWS * WIDTH + 2 * L; }
 
     bool run(int64_t lane, const float *weight, const float *input) {
-        int vectors = b_.count - lane > L ? TILE_VECTORS : 1;
-        input += lane * PLANES * p_.c;
-        for (int i = 0; i < PLANES; i++)
-            multiply(i, vectors, weight, input + i * p_.c * vectors * L);
+        for (int plane = 0; plane < PLANES; plane++)
+            for (int64_t i = 0; i < layout_.slabs; i++)
+                multiply(lane, plane, i, weight + layout_.at(i, plane), input, input);
+        return finish(lane);
+    }
+
+    /* Slab number `index` of all products; `weight` is that slab. Meanwhile as many lines from
+     * `next` on are fetched. */
+    void add_slab(int64_t lane, int64_t index, const float *weight, const float *input,
+                  const float *next, int64_t lines) {
+        int64_t channels = slab_channels(p_, layout_.slab, index);
+        for (int plane = 0; plane < PLANES; plane++, lines -= channels)
+            multiply(lane, plane, index, weight + layout_.at(0, plane), input,
+                     lines > 0 ? next + plane * channels * LINE<float> : input);
+    }
+
+    /* From sums to pixels. */
+    bool finish(int64_t lane) {
+        const float *sums = sums_of(lane);
         Vector<float> check = {};
         for (int64_t o = 0; o < rows_; o++)
-            for (int v = 0; v < vectors; v++)
-                check += transform_sums(sums_ + o * WIDTH + v * L, TILE_ROWS * WIDTH,
+            for (int v = 0; v < vectors(lane); v++)
+                check += transform_sums(sums + o * WIDTH + v * L, TILE_ROWS * WIDTH,
                                         row(o, 0) + 2 * v * L, row(o, 1) + 2 * v * L);
-        int64_t left = b_.count - lane, width = vectors * L;
+        int64_t left = b_.count - lane, width = vectors(lane) * L;
         write(lane, left < width ? left : width);
         return sum_lanes<float>(check) == 0.0f;
     }
 
   private:
+    static const int64_t SUMS = PLANES * TILE_ROWS * WIDTH;
+
+    int vectors(int64_t lane) const { return b_.count - lane > L ? TILE_VECTORS : 1; }
+
+    float *sums_of(int64_t lane) { return b_.scratch + lane / WIDTH % SLAB_STRIPS * SUMS; }
+
     float *row(int64_t o, int64_t y) { return pixels_ + (2 * o + y) * 2 * WIDTH; }
 
-    /* One of the 16 products. The bias is added where all four pixels get it from. */
-    void multiply(int plane, int vectors, const float *weight, const float *input) {
-        float start[TILE_ROWS] = {}, *sums = sums_ + plane * TILE_ROWS * WIDTH;
-        for (int64_t i = 0; plane == 5 && b_.bias && i < rows_; i++)
+    /* A slab of one of the 16 products. The bias is added where all four pixels get it from. */
+    void multiply(int64_t lane, int plane, int64_t slab, const float *weight, const float *input,
+                  const float *next) {
+        const int64_t width = vectors(lane) * L, c = slab * layout_.slab;
+        float start[TILE_ROWS] = {}, *sums = sums_of(lane) + plane * TILE_ROWS * WIDTH;
+        for (int64_t i = 0; !c && plane == 5 && b_.bias && i < rows_; i++)
             start[i] = b_.bias[o0_ + i];
-        for (int64_t c = 0, slab = 0; c < p_.c; c += layout_.slab, slab++) {
-            static const float zeros[TILE_ROWS] = {};
-            int64_t left = p_.c - c, k = left < layout_.slab ? left : layout_.slab;
-            conv_tiles<float>.of[rows_][vectors](k, weight + layout_.at(slab, plane),
-                                                 input + c * vectors * L, c ? pixels_ : sums,
-                                                 WIDTH, vectors * L, c ? zeros : start);
-            for (int64_t i = 0; c && i < rows_ * WIDTH; i += L)
-                store(sums + i, load(sums + i) + load(pixels_ + i));
-        }
+        conv_tiles<float>.of[rows_][vectors(lane)](
+            slab_channels(p_, layout_.slab, slab), weight,
+            input + lane * PLANES * p_.c + (plane * p_.c + c) * width, c ? pixels_ : sums, WIDTH,
+            width, start, next);
+        for (int64_t i = 0; c && i < rows_ * WIDTH; i += L)
+            store(sums + i, load(sums + i) + load(pixels_ + i));
     }
 
     void write(int64_t lane, int64_t count) {
@@ -102,7 +124,7 @@ class Strip {
     const fl_conv &p_;
     WeightLayout layout_;
     int64_t o0_, rows_;
-    float *sums_, *pixels_;
+    float *pixels_;
 };
 
 int64_t scratch_elements(const fl_winograd_block *b) {
@@ -119,8 +141,42 @@ bool multiply(const fl_winograd_block *b, int64_t o0, int64_t o1, const float *w
     return is_finite;
 }
 
+/* Where what follows a slab of output channels [o0, o1) begins: their next slab, or other channels'
+ * first one. */
+const float *laid_behind(const fl_conv &p, const float *laid, int64_t o0, int64_t o1,
+                         int64_t index) {
+    const WeightLayout layout(p);
+    if (index + 1 < layout.slabs)
+        return laid + laid_at(p, layout.slab, index + 1, o0);
+    return laid + laid_at(p, layout.slab, 0, o1 < p.o ? o1 : 0);
+}
+
+/* Slabs one after the other, transformed to `room`: so they stay in a near cache until they are
+ * multiplied, and the next one comes from memory meanwhile. */
+bool multiply_slabs(const fl_winograd_block *b, const fl_conv_weight *w, const float *laid,
+                    int64_t o0, int64_t o1, float *room, const float *input) {
+    const fl_conv &p = *b->p;
+    const WeightLayout layout(p);
+    Strip strip(*b, o0, o1);
+    for (int64_t i = 0; i < layout.slabs; i++) {
+        weight_slab(p, *w, laid, o0, o1, i, room);
+        const float *next = laid ? laid_behind(p, laid, o0, o1, i) : input;
+        int64_t lines = laid ? (o1 - o0) * 9 * layout.slab / LINE<float> : 0;
+        for (int64_t lane = 0; lane < b->count; lane += WIDTH, lines = 0)
+            strip.add_slab(lane, i, room, input, next, lines);
+    }
+    bool is_finite = true;
+    for (int64_t lane = 0; lane < b->count; lane += WIDTH)
+        is_finite = strip.finish(lane) && is_finite;
+    return is_finite;
+}
+
+/* Whether `multiply_slabs` can do it. */
+bool keeps_slabs(const fl_winograd_block *b) { return b->count <= SLAB_STRIPS * WIDTH; }
+
 constexpr fl_winograd_kernels kernels = {TILE_ROWS, L, weight_elements, input_elements,
-                                         scratch_elements, is_even, weight, input, multiply};
+                                         scratch_elements, is_even, laid_elements, lay_windows,
+                                         weight, input, multiply, keeps_slabs, multiply_slabs};
 
 }  // namespace winograd
 

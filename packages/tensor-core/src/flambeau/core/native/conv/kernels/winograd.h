@@ -44,9 +44,19 @@ struct fl_winograd_kernels {
     int64_t (*scratch_elements)(const fl_winograd_block *b);
     /* Whether no element of x is much larger than their mean, NaN or infinite. */
     bool (*is_even)(const float *x, int64_t n);
-    void (*weight)(const fl_conv *p, const fl_conv_weight *w, int64_t o0, int64_t o1, float *to);
+    /* Windows of contiguous weights, laid out once for many calls. */
+    int64_t (*laid_elements)(int64_t o, int64_t c);
+    void (*lay_windows)(const float *weight, int64_t o, int64_t c, float *to);
+    /* `laid` may be NULL. */
+    void (*weight)(const fl_conv *p, const fl_conv_weight *w, const float *laid, int64_t o0,
+                   int64_t o1, float *to);
     void (*input)(const fl_winograd_block *b, int64_t c0, int64_t c1, float *to);
     /* Write output channels [o0, o1) of the block; false where some may not be finite. */
     bool (*multiply)(const fl_winograd_block *b, int64_t o0, int64_t o1, const float *weight,
                      const float *input);
+    /* The same from weights that are not transformed yet, for blocks of few tiles; `room` is for
+     * those of a part. */
+    bool (*keeps_slabs)(const fl_winograd_block *b);
+    bool (*multiply_slabs)(const fl_winograd_block *b, const fl_conv_weight *w, const float *laid,
+                           int64_t o0, int64_t o1, float *room, const float *input);
 };

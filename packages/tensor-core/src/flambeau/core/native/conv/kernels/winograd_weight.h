@@ -19,18 +19,25 @@ inline int64_t rounded(int64_t n) { return (n + L - 1) / L * L; }
 const int64_t MAX_SLAB = 128;
 const int64_t SLAB_UNIT = 16;
 
-inline int64_t slab_of(const fl_conv &p) {
-    int64_t slabs = (p.c - 1) / MAX_SLAB + 1, even = (p.c - 1) / slabs + 1;
+inline int64_t slab_of(int64_t channels) {
+    int64_t slabs = (channels - 1) / MAX_SLAB + 1, even = (channels - 1) / slabs + 1;
     return (even + SLAB_UNIT - 1) / SLAB_UNIT * SLAB_UNIT;
+}
+
+/* The channels of slab number `index`. */
+inline int64_t slab_channels(const fl_conv &p, int64_t slab, int64_t index) {
+    int64_t left = p.c - index * slab;
+    return left < slab ? left : slab;
 }
 
 /* Transformed weights of a tile of output channels: rows of CONV_STRIDE as the register tiles want
  * them, which hold several planes where channels are few. */
 struct WeightLayout {
-    int64_t slab, planes, groups;
+    int64_t slab, slabs, planes, groups;
 
     explicit WeightLayout(const fl_conv &p)
-        : slab(slab_of(p)), planes(CONV_STRIDE / slab < PLANES ? CONV_STRIDE / slab : PLANES),
+        : slab(slab_of(p.c)), slabs((p.c - 1) / slab + 1),
+          planes(CONV_STRIDE / slab < PLANES ? CONV_STRIDE / slab : PLANES),
           groups((PLANES - 1) / planes + 1) {}
 
     int64_t at(int64_t slab_index, int64_t plane) const {
@@ -41,7 +48,7 @@ struct WeightLayout {
 
 int64_t weight_elements(const fl_conv *p) {
     WeightLayout layout(*p);
-    return ((p->c - 1) / layout.slab + 1) * layout.groups * TILE_ROWS * CONV_STRIDE;
+    return layout.slabs * layout.groups * TILE_ROWS * CONV_STRIDE;
 }
 
 inline void transform_window_line(const Vector<float> *g, int step, Vector<float> *u, int u_step) {
@@ -72,22 +79,40 @@ inline void load_windows(const float *from, int64_t step, Vector<float> *taps) {
     }
 }
 
-/* Transform the windows of a vector of input channels, of which `count` are there, and fetch those
- * at `next`: the weights of late layers come from memory. */
-void transform_windows(const float *from, const float *next, int64_t step, int64_t count,
-                       float *to, const int64_t *planes) {
-    Vector<float> g[9], lines[12], u[PLANES];
+/* The same where no more than `count` channels are there; the others are zeros. */
+inline void load_some_windows(const float *from, int64_t step, int64_t count, Vector<float> *taps) {
     float some[9 * L];
-    for (int i = 0; i < L; i++)
-        __builtin_prefetch(next + i * step);
-    if (count < L) {
-        memset(some, 0, sizeof some);
-        for (int64_t i = 0; i < count; i++)
-            memcpy(some + 9 * i, from + i * step, 9 * sizeof(float));
-        from = some;
-        step = 9;
-    }
-    load_windows(from, step, g);
+    if (count >= L)
+        return load_windows(from, step, taps);
+    memset(some, 0, sizeof some);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(some + 9 * i, from + i * step, 9 * sizeof(float));
+    load_windows(some, 9, taps);
+}
+
+/* Windows laid out by taps: [slab][output channel][vector of input channels][tap]. They take as
+ * much memory as before, and are transformed without being transposed. */
+int64_t laid_elements(int64_t o, int64_t c) { return o * rounded(c) * 9; }
+
+/* Where those of an output channel begin in a slab. */
+inline int64_t laid_at(const fl_conv &p, int64_t slab, int64_t index, int64_t o) {
+    return 9 * (index * slab * p.o + o * rounded(slab_channels(p, slab, index)));
+}
+
+void lay_windows(const float *from, int64_t o, int64_t c, float *to) {
+    const int64_t slab = slab_of(c);
+    for (int64_t c0 = 0; c0 < c; c0 += slab)
+        for (int64_t i = 0; i < o; i++)
+            for (int64_t first = c0; first < c && first < c0 + slab; first += L) {
+                Vector<float> taps[9];
+                load_some_windows(from + 9 * (i * c + first), 9, c - first, taps);
+                for (int tap = 0; tap < 9; tap++, to += L)
+                    store(to, taps[tap]);
+            }
+}
+
+inline void transform_windows(const Vector<float> *g, float *to, const int64_t *planes) {
+    Vector<float> lines[12], u[PLANES];
 #pragma GCC unroll 3
     for (int y = 0; y < 3; y++)
         transform_window_line(g + 3 * y, 1, lines + 4 * y, 1);
@@ -108,23 +133,62 @@ inline int turned_plane(int plane) {
 /* Vectors of weights that are fetched ahead, where their windows follow each other. */
 const int64_t FETCHED_VECTORS = 8;
 
-/* Windows are taken in the order in which they lie in memory. */
-void weight(const fl_conv *p, const fl_conv_weight *w, int64_t o0, int64_t o1, float *to) {
-    WeightLayout layout(*p);
-    const bool is_turned = w->x < 0;
-    const float *first = (const float *)w->data + o0 * w->out + (is_turned ? 8 * w->x : 0);
-    const int64_t ahead = (is_turned ? 1 : FETCHED_VECTORS) * L * w->in;
-    int64_t planes[PLANES], vectors = rounded(p->c) / L, rows = o1 - o0;
-    for (int i = 0; i < PLANES; i++)
-        planes[i] = layout.at(0, is_turned ? turned_plane(i) : i);
+/* Output channels [o0, o1) of a slab. */
+void transform_laid(const fl_conv &p, const float *laid, int64_t o0, int64_t o1, int64_t index,
+                    float *to, const int64_t *planes) {
+    const int64_t slab = slab_of(p.c), channels = slab_channels(p, slab, index);
+    laid += laid_at(p, slab, index, o0);
+    for (int64_t o = o0; o < o1; o++, to += CONV_STRIDE)
+        for (int64_t c = 0; c < channels; c += L, laid += 9 * L) {
+            Vector<float> g[9];
+#pragma GCC unroll 9
+            for (int tap = 0; tap < 9; tap++)
+                g[tap] = load(laid + tap * L);
+            transform_windows(g, to + c, planes);
+        }
+}
+
+/* Windows are taken in the order in which they lie in memory, and those that follow are fetched:
+ * the weights of late layers come from there. */
+void transform_slab(const fl_conv &p, const fl_conv_weight &w, int64_t o0, int64_t o1,
+                    int64_t index, float *to, const int64_t *planes) {
+    const int64_t slab = slab_of(p.c), channels = slab_channels(p, slab, index);
+    const bool is_turned = w.x < 0;
+    const float *first = (const float *)w.data + o0 * w.out + index * slab * w.in +
+                         (is_turned ? 8 * w.x : 0);
+    const int64_t ahead = (is_turned ? 1 : FETCHED_VECTORS) * L * w.in;
+    const int64_t vectors = rounded(channels) / L, rows = o1 - o0;
     for (int64_t i = 0; i < vectors * rows; i++) {
         int64_t o = is_turned ? i % rows : i / vectors;
-        int64_t c = L * (is_turned ? i / rows : i % vectors), slab = c / layout.slab;
-        const float *from = first + o * w->out + c * w->in;
-        transform_windows(from, from + ahead, w->in, p->c - c < L ? p->c - c : L,
-                          to + layout.at(slab, 0) + o * CONV_STRIDE + c - slab * layout.slab,
-                          planes);
+        int64_t c = L * (is_turned ? i / rows : i % vectors);
+        const float *from = first + o * w.out + c * w.in;
+        Vector<float> g[9];
+        for (int k = 0; k < L; k++)
+            __builtin_prefetch(from + ahead + k * w.in);
+        load_some_windows(from, w.in, channels - c, g);
+        transform_windows(g, to + o * CONV_STRIDE + c, planes);
     }
+}
+
+/* Slab number `index` of the transformed weights of output channels [o0, o1). */
+void weight_slab(const fl_conv &p, const fl_conv_weight &w, const float *laid, int64_t o0,
+                 int64_t o1, int64_t index, float *to) {
+    const WeightLayout layout(p);
+    const bool is_turned = w.x < 0 && !laid;
+    int64_t planes[PLANES];
+    for (int i = 0; i < PLANES; i++)
+        planes[i] = layout.at(0, is_turned ? turned_plane(i) : i);
+    if (laid)
+        transform_laid(p, laid, o0, o1, index, to, planes);
+    else
+        transform_slab(p, w, o0, o1, index, to, planes);
+}
+
+void weight(const fl_conv *p, const fl_conv_weight *w, const float *laid, int64_t o0, int64_t o1,
+            float *to) {
+    const WeightLayout layout(*p);
+    for (int64_t i = 0; i < layout.slabs; i++)
+        weight_slab(*p, *w, laid, o0, o1, i, to + layout.at(i, 0));
 }
 
 }  // namespace winograd

@@ -25,6 +25,9 @@ const int TILE_VECTORS = 2;
 #endif
 const int MAX_VECTORS = 8;
 
+/* Elements of a cache line. */
+template <class T> const int64_t LINE = 64 / sizeof(T);
+
 /* Rows of B fetched ahead while it is packed: no processor foresees rows that lie pages apart. */
 const int64_t FETCH_ROWS = 24;
 
@@ -36,10 +39,10 @@ constexpr int wide_vectors(int rows) {
 
 /* Write op(A) B over k terms to `out`, or `add` it to what is there. With PACK, B is also copied to
  * `packed`, row behind row: the copy hides behind the arithmetic, and the tiles that follow find B
- * in the L1 cache. */
+ * in the L1 cache. Otherwise k lines from `next` on are fetched meanwhile. */
 template <class T, int ROWS, int VECTORS, bool PACK>
 void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out_row, T *packed,
-           bool add) {
+           const T *next, bool add) {
     const int L = Lanes<T>::COUNT;
     Vector<T> sum[ROWS][VECTORS] = {};
     for (int64_t p = 0; p < k; p++) {
@@ -63,6 +66,8 @@ void micro(int64_t k, const T *a, const T *b, int64_t b_row, T *out, int64_t out
         b += b_row;
         if (PACK)
             packed += VECTORS * L;
+        else
+            __builtin_prefetch(next + p * LINE<T>, 0, 2);
     }
     if (add)
 #pragma GCC unroll 16

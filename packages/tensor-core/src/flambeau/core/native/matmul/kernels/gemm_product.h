@@ -32,7 +32,8 @@ template <class T> int64_t strip_cols_of(int64_t rows) {
 }
 
 template <class T>
-using Micro = void (*)(int64_t, const T *, const T *, int64_t, T *, int64_t, T *, bool);
+using Micro = void (*)(int64_t, const T *, const T *, int64_t, T *, int64_t, T *, const T *,
+                       bool);
 
 /* By rows and vectors; `wide` has wide_vectors(). */
 template <class T> struct Tiles {
@@ -60,12 +61,14 @@ constexpr Tiles<T> make_tiles(std::integer_sequence<int, R...>) {
 template <class T>
 constexpr Tiles<T> tiles = make_tiles<T>(std::make_integer_sequence<int, TILE_ROWS>{});
 
-/* A strip of B ready for tiles: `vectors` wide, of which the first `cols` columns count. */
+/* A strip of B ready for tiles: `vectors` wide, of which the first `cols` columns count. `next`: a
+ * packed one that follows it, or NULL. */
 template <class T> struct Strip {
     const T *b;
     int64_t b_row;
     int64_t first, cols;
     int vectors;
+    const T *next;
 };
 
 template <class T> class Product {
@@ -139,8 +142,8 @@ template <class T> class Product {
         int64_t j = 0;
         if (g_.b_col == 1)
             for (; j + cols <= g_.n; j += cols)
-                tile(finish, tiles<T>.wide[rows], Strip<T>{b(p, j), g_.b_row, j, cols, vectors}, k,
-                     panel_, i, rows);
+                tile(finish, tiles<T>.wide[rows],
+                     Strip<T>{b(p, j), g_.b_row, j, cols, vectors, nullptr}, k, panel_, i, rows);
         return j;
     }
 
@@ -148,10 +151,10 @@ template <class T> class Product {
                int64_t j) {
         int64_t cols = min(strip_cols<T>(), g_.n - j);
         int vectors = static_cast<int>((cols + Lanes<T>::COUNT - 1) / Lanes<T>::COUNT);
-        Strip<T> strip{b(p, j), g_.b_row, j, cols, vectors};
+        Strip<T> strip{b(p, j), g_.b_row, j, cols, vectors, nullptr};
         int64_t done = 0;
         if (g_.packed)
-            use_packed(strip, p);
+            use_packed(strip, p, k);
         else if (g_.b_col != 1 || cols % Lanes<T>::COUNT)
             pack_strip(strip, p, k);
         else if (worth_packing(rows))
@@ -160,6 +163,7 @@ template <class T> class Product {
             tall = tile_height(rows - done);
             tile(finish, tiles<T>.narrow[tall][vectors], strip, k, panel_ + done * PANEL_STRIDE,
                  i + done, tall);
+            strip.next = strip.next && !done ? strip.next + k * LINE<T> : nullptr;
         }
     }
 
@@ -184,9 +188,13 @@ template <class T> class Product {
         return rows > TILE_ROWS && g_.b_row * static_cast<int64_t>(sizeof(T)) > IN_PLACE_BYTES;
     }
 
-    void use_packed(Strip<T> &strip, int64_t p) const {
-        strip.b_row = strip_cols<T>();
-        strip.b = static_cast<const T *>(g_.packed) + strip.first * g_.k + p * strip.b_row;
+    /* The tiles of a strip fetch the next one, which comes from memory, while they multiply. */
+    void use_packed(Strip<T> &strip, int64_t p, int64_t k) const {
+        const int64_t width = strip_cols<T>();
+        const T *first = static_cast<const T *>(g_.packed) + p * width;
+        strip.b_row = width;
+        strip.b = first + strip.first * g_.k;
+        strip.next = strip.first + width < g_.n ? strip.b + width * g_.k : first + k * width;
     }
 
     void pack_strip(Strip<T> &strip, int64_t p, int64_t k) {
@@ -200,12 +208,13 @@ template <class T> class Product {
               const T *panel, int64_t i, int64_t rows) {
         int64_t width = strip.vectors * Lanes<T>::COUNT;
         T *out = c(i, strip.first);
+        const T *next = strip.next ? strip.next : panel;
         prefetch_rows(out, rows, strip.cols);
         if (finish.plain() && strip.cols == width) {
-            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed_, finish.read_c);
+            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed_, next, finish.read_c);
             return;
         }
-        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_, false);
+        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_, next, false);
         finish.tile(out, sums_, width, i, rows, strip.first, strip.cols);
     }
 
@@ -214,7 +223,7 @@ template <class T> class Product {
         if (g_.c_col != 1)
             return;
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < cols; j += LINE)
+            for (int64_t j = 0; j < cols; j += LINE<T>)
                 __builtin_prefetch(out + i * g_.c_row + j, 1);
     }
 
@@ -228,7 +237,6 @@ template <class T> class Product {
     }
 
     static const int64_t IN_PLACE_BYTES = 1024;
-    static const int64_t LINE = 64 / sizeof(T);
 
     const fl_gemm_block &g_;
     T *panel_, *packed_, *sums_;

@@ -26,9 +26,10 @@ typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const voi
 typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
                                void *out, void *scratch);
 
-/* Windows of 2 x 2 with stride 2 that lie inside the plane; positions may be NULL. */
-typedef void (*fl_quarters_fn)(const fl_pool *p, const float *plane, int64_t begin, int64_t end,
-                               float *values, void *positions);
+/* Windows of 2 x 2 with stride 2 that lie inside their plane: output rows [begin, end), counted
+ * through all planes; positions may be NULL. */
+typedef void (*fl_quarters_fn)(const fl_pool *p, const float *input, int64_t planes,
+                               int64_t begin, int64_t end, float *values, void *positions);
 
 struct fl_pool_kernels {
     int64_t (*scratch_elements)(const fl_pool *p, int64_t rows);    /* rows of output */

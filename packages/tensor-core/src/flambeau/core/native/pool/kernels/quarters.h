@@ -22,10 +22,11 @@ struct Quarters {
         return Ints{(2 * E + FIRST)...};
     }
 
-    FL_TIGHT void meet(Floats v, Ints at) {
+    template <bool PLACED> FL_TIGHT void meet(Floats v, Ints at) {
         Ints better = (v > value) | (v != v);
         value = better ? v : value;
-        position = better ? at : position;
+        if (PLACED)
+            position = better ? at : position;
     }
 
     /* 2 * LANES elements of a row, of which `room` may be read. */
@@ -42,6 +43,7 @@ struct Quarters {
     }
 
     /* `start` is the position of the first element in its plane, `width` that of the next row. */
+    template <bool PLACED>
     FL_TIGHT void find(const float *top, int64_t start, int64_t width, int64_t room) {
         Floats pair[2];
         const Ints even = every_second<0>(Each{}), odd = every_second<1>(Each{});
@@ -49,37 +51,57 @@ struct Quarters {
         load(top, room, pair);
         value = fl_shuffle(pair[0], pair[1], even);
         position = first;
-        meet(fl_shuffle(pair[0], pair[1], odd), first + 1);
+        meet<PLACED>(fl_shuffle(pair[0], pair[1], odd), first + 1);
         load(top + width, room - width, pair);
-        meet(fl_shuffle(pair[0], pair[1], even), below);
-        meet(fl_shuffle(pair[0], pair[1], odd), below + 1);
+        meet<PLACED>(fl_shuffle(pair[0], pair[1], even), below);
+        meet<PLACED>(fl_shuffle(pair[0], pair[1], odd), below + 1);
     }
 
     /* The first `count` lanes; whole vectors where there is room for them. */
-    template <class Index>
-    FL_TIGHT void store(int64_t count, int64_t room, float *values, Index *at) const {
-        typedef Index Narrow __attribute__((vector_size(LANES * sizeof(Index))));
-        const Narrow narrow = __builtin_convertvector(position, Narrow);
-        const size_t lanes = room >= LANES ? LANES : (size_t)count;
-        memcpy(values, &value, lanes * sizeof(float));
-        if (at)
-            memcpy(at, &narrow, lanes * sizeof(Index));
+    template <class T, class V>
+    static FL_TIGHT void store(const V &lanes, int64_t count, int64_t room, T *to) {
+        if (room >= LANES)
+            memcpy(to, &lanes, sizeof lanes);
+        else
+            for (int64_t i = 0; i < count; i++)
+                to[i] = lanes[i];
     }
 };
 
-/* What a vector writes behind the end of a row, the next row overwrites. */
-template <class Index>
-void max_quarters(const fl_pool *p, const float *plane, int64_t begin, int64_t end, float *values,
-                  void *positions) {
-    Index *at = (Index *)positions;
-    for (int64_t oy = begin; oy < end; oy++)
-        for (int64_t ox = 0; ox < p->ow; ox += Quarters::LANES) {
-            const int64_t start = 2 * (oy * p->w + ox), out = oy * p->ow + ox;
+/* What a vector reads behind a plane lies in the next one; what it writes behind the end of a row,
+ * the next row overwrites. `at` may be NULL unless PLACED. */
+template <class Index, bool PLACED>
+void find_quarters(const fl_pool &p, const float *input, int64_t planes, int64_t begin,
+                   int64_t end, float *values, Index *at) {
+    typedef Index Narrow __attribute__((vector_size(Quarters::LANES * sizeof(Index))));
+    const int64_t in_plane = p.h * p.w;
+    int64_t plane = begin / p.oh, oy = begin % p.oh;
+    for (int64_t row = begin; row < end; row++) {
+        for (int64_t ox = 0; ox < p.ow; ox += Quarters::LANES) {
+            const int64_t start = 2 * (oy * p.w + ox), out = row * p.ow + ox;
+            const int64_t left = p.ow - ox, room = end * p.ow - out;
+            const int64_t count = left < Quarters::LANES ? left : Quarters::LANES;
             Quarters q;
-            q.find(plane + start, start, p->w, p->h * p->w - start);
-            const int64_t left = p->ow - ox < Quarters::LANES ? p->ow - ox : Quarters::LANES;
-            q.store(left, end * p->ow - out, values + out, at ? at + out : nullptr);
+            q.find<PLACED>(input + plane * in_plane + start, start, p.w,
+                           (planes - plane) * in_plane - start);
+            Quarters::store(q.value, count, room, values + out);
+            if (PLACED)
+                Quarters::store(__builtin_convertvector(q.position, Narrow), count, room, at + out);
         }
+        if (++oy == p.oh) {
+            oy = 0;
+            plane++;
+        }
+    }
+}
+
+template <class Index>
+void max_quarters(const fl_pool *p, const float *input, int64_t planes, int64_t begin, int64_t end,
+                  float *values, void *positions) {
+    if (positions)
+        find_quarters<Index, true>(*p, input, planes, begin, end, values, (Index *)positions);
+    else
+        find_quarters<Index, false>(*p, input, planes, begin, end, values, (Index *)nullptr);
 }
 
 }  // namespace
