@@ -245,7 +245,7 @@ def test_operators_of_pytorch_by_name():
     with pytest.raises(AttributeError, match="no overload name 'nothing'"):
         aten.add.nothing  # noqa: B018
     with pytest.raises(NotImplementedError, match="no counterpart"):
-        aten._softmax_backward_data(x, x, 0, flambeau.float32)
+        aten._cudnn_rnn(x)
     with pytest.raises(AttributeError, match="no_such_op"):
         aten.no_such_op  # noqa: B018
 

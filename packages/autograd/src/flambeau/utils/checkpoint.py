@@ -24,8 +24,14 @@ from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.autograd.transforms.stack import Moment, outlives_level
 from flambeau.core import Tensor, get_rng_state, set_rng_state
 from flambeau.utils._checkpoint_log import RunLog
+from flambeau.utils._selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
+__all__ = ["CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+           "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
 _stops_early = True

@@ -83,6 +83,25 @@ def function(name: str) -> Callable[..., Any]:
     return found
 
 
+def named_alike(func: Any) -> Callable[..., Any]:
+    """The function that has the name of another library's, which was given tensors of this one.
+
+    Raises:
+        TypeError: there is none.
+    """
+    name = getattr(func, "__name__", "")
+    home: Any = flambeau
+    for part in (getattr(func, "__module__", None) or "").split(".")[1:]:
+        home = getattr(home, part, None)
+    found: Any = getattr(home, name, None) if home is not flambeau else None
+    found = found if found is not None or not name else _found(name)
+    if found is None:
+        raise TypeError(
+            f"{name or func}() is another library's function, and was given tensors of flambeau, "
+            "which has none of that name; convert them, for example with from_dlpack()")
+    return found
+
+
 def _found(name: str) -> Callable[..., Any] | None:
     if name in OWN:
         return OWN[name]

@@ -14,12 +14,13 @@ _WITH_TENSOR_FORM = frozenset(("add", "sub", "mul", "div"))
 # Parameters that have other names in PyTorch's operators, and those that have none there.
 _NAMES = {"self": ("input", "x", "A"), "input": ("self",), "A": ("self",), "dim": ("dims",),
           "other": ("B",), "b": ("B",), "input2": ("tau", "L"), "indices": ("input",),
-          "split_size": ("split_size_or_sections",), "sections": ("indices_or_sections",),
-          "indices_or_sections": ("indices",)}
+          "from": ("low",), "to": ("high",), "split_size": ("split_size_or_sections",),
+          "sections": ("indices_or_sections",), "indices_or_sections": ("indices",)}
 _LEFT_OUT = frozenset(("requires_grad", "size_average", "reduce", "weight", "pin_memory", "layout"))
 #: Kernels that functions of PyTorch's names call here, and that have all their parameters.
 _KERNELS_OF = {"clamp_both": "clamp", "angle_of": "angle", "logit_of": "logit",
-               "nextafter_wide": "nextafter"}
+               "nextafter_wide": "nextafter", "random_normal": "normal",
+               "random_uniform": "uniform", "random_bernoulli": "bernoulli"}
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _KINDS: dict[str, Any] = {
     "int": int, "SymInt": int, "float": (int, float), "bool": bool, "str": str,
@@ -49,6 +50,33 @@ def _empty(args: list[Any]) -> Call:
     options = dict(zip(("dtype", "device"), args[1:], strict=True))
     given = {name: value for name, value in options.items() if value is not None}
     return "empty", "memory_format", (list(args[0]),), given
+
+
+def _made(name: str, form: str, args: list[Any]) -> Call:
+    """A new tensor: its last arguments are its dtype and its device."""
+    given = dict(zip(("dtype", "device"), args[-2:], strict=True))
+    return name, form, tuple(args[:-2]), {k: v for k, v in given.items() if v is not None}
+
+
+def _attention(args: list[Any]) -> Call:
+    query, key, value, mask, is_causal, scale = args
+    given = {"attn_mask": mask, "scale": scale}
+    return ("_scaled_dot_product_flash_attention_for_cpu", "default",
+            (query, key, value, 0.0, is_causal),
+            {name: value for name, value in given.items() if value is not None})
+
+
+def _group_norm(args: list[Any]) -> Call:
+    x, weight, bias, groups, eps = args
+    rest = x.numel() // max(x.shape[0] * x.shape[1], 1)
+    return ("native_group_norm", "default",
+            (x, weight, bias, x.shape[0], x.shape[1], rest, groups, eps), {})
+
+
+def _batch_norm(args: list[Any]) -> Call:
+    """In training; else PyTorch's operator gives no statistics, and the kernel here does."""
+    is_training = args[5]
+    return "native_batch_norm", "default" if is_training else "", tuple(args), {}
 
 
 def _filled_like(args: list[Any]) -> Call:
@@ -106,6 +134,14 @@ _REWRITTEN: dict[str, Any] = {
     "softmax": functools.partial(_softmax, "softmax"),
     "log_softmax": functools.partial(_softmax, "log_softmax"),
     "native_layer_norm": _layer_norm, "norm_of": _norm,
+    "native_group_norm": _group_norm, "native_batch_norm": _batch_norm,
+    "attention": _attention, "full_of": functools.partial(_made, "full", "default"),
+    "arange_of": functools.partial(_made, "arange", "start_step"),
+    "eye_of": functools.partial(_made, "eye", "m"),
+    "softmax_grad": lambda args: ("_softmax_backward_data", "default",
+                                  (*args, args[1].dtype), {}),
+    "log_softmax_grad": lambda args: ("_log_softmax_backward_data", "default",
+                                      (*args, args[1].dtype), {}),
     "empty": _empty, "filled_like": _filled_like, "narrow": _narrow, "where": _where,
     "contiguous_copy": _contiguous,
     "cast": lambda args: ("_to_copy", "default", (args[0],), {"dtype": args[1]}),

@@ -49,6 +49,15 @@ def _native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -
     return _core.call("native_layer_norm", [x, len(shape), weight, bias, eps])
 
 
+def _attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False,
+               *, attn_mask: Any = None, scale: float | None = None) -> Any:
+    if dropout_p:
+        raise NotImplementedError(
+            "_scaled_dot_product_flash_attention_for_cpu(): dropout_p must be 0, as in PyTorch; "
+            "call nn.functional.scaled_dot_product_attention")
+    return _core.call("attention", [query, key, value, attn_mask, is_causal, scale])
+
+
 def _native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any,
                        training: bool, momentum: float, eps: float) -> tuple[Any, Any, Any]:
     """The result, and what it was normalized with: nothing where that is given."""
@@ -60,9 +69,8 @@ def _native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, runnin
 
 
 def _native_group_norm(x: Any, weight: Any, bias: Any, n: int, channels: int, rest: int,
-                       groups: int, eps: float) -> tuple[Any, Any, Any]:
-    result = functional.group_norm(x, groups, weight, bias, eps)
-    return result, *_statistics(x.reshape(n, groups, -1), eps)
+                       groups: int, eps: float) -> Any:
+    return _core.call("native_group_norm", [x, weight, bias, groups, eps])
 
 
 def _statistics(rows: Any, eps: float) -> tuple[Any, Any]:
@@ -162,6 +170,11 @@ OWN: dict[str, Callable[..., Any]] = {
     "threshold_backward": lambda grad, x, threshold: flambeau.where(x <= threshold, 0.0, grad),
     "_convolution": lambda *args: _convolution(*args[:9]),
     "convolution_backward": _convolution_backward,
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "_softmax_backward_data": lambda grad, result, dim, dtype:
+        _core.call("softmax_grad", [grad, result, dim]),
+    "_log_softmax_backward_data": lambda grad, result, dim, dtype:
+        _core.call("log_softmax_grad", [grad, result, dim]),
     "native_batch_norm": _native_batch_norm, "_native_batch_norm_legit": _native_batch_norm,
     "native_group_norm": _native_group_norm, "native_dropout": _native_dropout,
     "native_channel_shuffle": functional.channel_shuffle,
