@@ -152,6 +152,30 @@ def test_segments_must_fill_the_dimension():
         flambeau.segment_reduce(x, "middle", lengths=flambeau.tensor([4]))
 
 
+@pytest.mark.parametrize("reduce, expected", [
+    ("sum", [1.0, 0.0, 9.0]), ("mean", [1.0, 0.0, 2.25]), ("max", [1.0, 0.0, 5.0])])
+def test_offsets_leave_elements_out(reduce, expected):
+    x = flambeau.tensor([7.0, 1.0, 4.0, 5.0, 0.0, 0.0, 7.0, 7.0])
+    offsets = flambeau.tensor([1, 2, 2, 6])
+    found = flambeau.segment_reduce(x, reduce, offsets=offsets, initial=0)
+    assert found.tolist() == expected
+    rows = flambeau.stack([x, 2 * x])
+    both = flambeau.segment_reduce(rows, reduce, offsets=offsets.repeat(2, 1), axis=1, initial=0)
+    assert both.tolist() == [found.tolist(), (2 * found).tolist()]
+
+
+def test_lengths_that_end_early_where_unsafe():
+    x = flambeau.arange(6.0)
+    lengths = flambeau.tensor([1, 2])
+    assert flambeau.segment_reduce(x, "sum", lengths=lengths, unsafe=True).tolist() == [0.0, 3.0]
+
+
+@pytest.mark.parametrize("offsets", [[0, 9], [3, 1], [-1, 4]])
+def test_offsets_outside_or_falling_are_refused(offsets):
+    with pytest.raises(RuntimeError, match="must rise from 0 to at most the 8 elements"):
+        flambeau.segment_reduce(flambeau.ones(8), "sum", offsets=flambeau.tensor(offsets))
+
+
 def test_embedding_bag_under_its_flat_name():
     table = flambeau.arange(10.0).reshape(5, 2)
     rows, starts = flambeau.tensor([0, 1, 4, 3]), flambeau.tensor([0, 2])

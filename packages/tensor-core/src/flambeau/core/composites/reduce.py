@@ -19,28 +19,36 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     if data.ndim == 0:
         raise RuntimeError("segment_reduce(): data has no dimension to cut into segments")
     axis = axis + data.ndim if axis < 0 else axis
-    lengths = _lengths(data, lengths, offsets, axis)
-    if not unsafe:
-        _check(data, lengths, axis)
-    lead, count = tuple(data.shape[:axis]), lengths.shape[-1]
-    rows = 1
-    for size in lead:
-        rows *= size
-    rest = tuple(data.shape[axis + 1:])
-    flat = _op["reshape"](data, (rows * data.shape[axis], *rest))
-    sizes = _op["reshape"](lengths, (rows * count,))
+    given = _given(data, lengths, offsets, axis)
+    if not unsafe and data.is_cpu:      # waits for a device, which unsafe=True leaves out
+        (_check_lengths if offsets is None else _check_offsets)(data, given, axis)
+    bounds = _op["pad"](_op["cumsum"](given, -1), (1, 0)) if offsets is None else given
+    lead, rest = tuple(data.shape[:axis]), tuple(data.shape[axis + 1:])
+    segments = bounds.shape[-1]         # one more than asked for: what is in none of them
+    flat = _op["reshape"](data, (_product(data.shape[:axis + 1]), *rest))
+    positions = _op["expand"](_op["view"](_segments(bounds, data.shape[axis], lead),
+                                          (-1, *(1,) * len(rest))), flat.shape)
+    shape = (_product(lead) * segments, *rest)
     scatter_reduce, identity = _REDUCTIONS[reduce]
     start = identity if initial is None else initial
     if reduce in ("max", "min") and flat.requires_grad and not _core.level_of(flat):
-        whole = _chosen(flat, sizes, scatter_reduce, start, rest)
+        whole = _chosen(flat, positions, scatter_reduce, start, shape)
     else:
-        whole = _reduced(flat, sizes, scatter_reduce, start, rest)
+        whole = _reduced(flat, positions, scatter_reduce, start, shape)
+    whole = _op["narrow"](_op["reshape"](whole, (*lead, segments, *rest)), axis, 0, segments - 1)
     if reduce == "mean":
-        whole = _divided(whole, sizes, initial)
-    return _op["reshape"](whole, (*lead, count, *rest))
+        whole = _divided(whole, _op["diff"](bounds, 1, -1), initial, len(rest))
+    return whole
 
 
-def _lengths(data, lengths, offsets, axis):
+def _product(sizes):
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
+
+
+def _given(data, lengths, offsets, axis):
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce(): give either lengths= or offsets=")
     given = lengths if offsets is None else offsets
@@ -48,44 +56,56 @@ def _lengths(data, lengths, offsets, axis):
         raise RuntimeError(f"segment_reduce(): lengths and offsets have one dimension more than "
                            f"those before axis {axis} of data, {list(data.shape[:axis])}; got "
                            f"shape {list(given.shape)}")
-    return lengths if offsets is None else _op["diff"](offsets, 1, -1)
+    if offsets is not None and offsets.shape[-1] == 0:
+        raise RuntimeError("segment_reduce(): offsets hold the start of each segment and the end "
+                           "of the last, so at least one number; got none")
+    return given
 
 
-def _check(data, lengths, axis):
-    """Segments must cover the dimension; data-dependent, so ``unsafe=True`` leaves it out."""
-    if not data.is_cpu:
-        return
+def _check_lengths(data, lengths, axis):
     totals = _op["sum"](lengths, -1)
     if bool(_op["any"](_op["lt"](lengths, 0))):
         raise RuntimeError("segment_reduce(): lengths contains negative value!")
     if bool(_op["any"](_op["ne"](totals, data.shape[axis]))):
         raise RuntimeError(f"segment_reduce(): the lengths must add up to the {data.shape[axis]} "
-                           f"elements of axis {axis}, got {totals.tolist()}")
+                           f"elements of axis {axis}, got {totals.tolist()}; with unsafe=True the "
+                           "rest is in no segment")
 
 
-def _reduced(flat, sizes, reduce, initial, rest):
-    start = _op["full_of"]((sizes.shape[0], *rest), initial, dtype=flat.dtype, device=flat.device)
-    return _op["scatter_reduce"](start, 0, _positions(flat, sizes, rest), flat, reduce,
-                                 include_self=True)
+def _check_offsets(data, offsets, axis):
+    """Segments may leave elements out; they may not overlap, nor end beyond the data."""
+    outside = _op["logical_or"](_op["lt"](offsets, 0), _op["gt"](offsets, data.shape[axis]))
+    if bool(_op["any"](outside)) or bool(_op["any"](_op["lt"](_op["diff"](offsets, 1, -1), 0))):
+        raise RuntimeError(f"segment_reduce(): offsets must rise from 0 to at most the "
+                           f"{data.shape[axis]} elements of axis {axis}, got {offsets.tolist()}")
 
 
-def _positions(flat, sizes, rest):
-    """The segment of each element."""
-    numbers = _op["arange_of"](0, sizes.shape[0], 1, dtype=_core._dtype_named("int64"),
-                               device=flat.device)
-    positions = _op["repeat_interleave"](numbers, sizes, 0, output_size=flat.shape[0])
-    return _op["expand"](_op["view"](positions, (-1, *(1,) * len(rest))), flat.shape)
+def _segments(bounds, size, lead):
+    """The row of results that each element goes to: the last of its block if to no segment."""
+    elements = _op["arange_of"](0, size, 1, dtype=bounds.dtype, device=bounds.device)
+    elements = _op["contiguous"](_op["expand"](elements, (*lead, size)))
+    found = _op["sub"](_op["searchsorted"](bounds, elements, right=True), 1)
+    last = bounds.shape[-1] - 1
+    found = _op["where"](_op["lt"](found, 0), last, found)
+    rows = _op["arange_of"](0, _product(lead), 1, dtype=found.dtype, device=bounds.device)
+    starts = _op["view"](_op["mul"](rows, last + 1), (*lead, 1))
+    return _op["add"](found, starts)
 
 
-def _chosen(flat, sizes, reduce, initial, rest):
+def _reduced(flat, positions, reduce, initial, shape):
+    start = _op["full_of"](shape, initial, dtype=flat.dtype, device=flat.device)
+    return _op["scatter_reduce"](start, 0, positions, flat, reduce, include_self=True)
+
+
+def _chosen(flat, positions, reduce, initial, shape):
     """Extremes whose gradient goes in equal shares to the elements that are they, NaN among them;
     the initial number takes none.
 
     The sum of the shares has that gradient. It is the extreme up to rounding, which its memory
     then holds without any.
     """
-    plain, positions = flat.detach(), _positions(flat, sizes, rest)
-    extremes = _reduced(plain, sizes, reduce, initial, rest)
+    plain = flat.detach()
+    extremes = _reduced(plain, positions, reduce, initial, shape)
     is_one = _op["logical_or"](_op["eq"](plain, _op["gather"](extremes, 0, positions)),
                                _op["isnan"](plain))
     zeros = _op["zeros_like"](extremes)
@@ -96,9 +116,7 @@ def _chosen(flat, sizes, reduce, initial, rest):
     return whole
 
 
-def _divided(sums, sizes, initial):
+def _divided(sums, lengths, initial, trailing):
     """Means; empty segments are NaN, or the initial number."""
-    counts = _op["cast"](_op["view"](sizes, (-1, *(1,) * (sums.ndim - 1))), sums.dtype)
-    if initial is None:
-        return _op["div"](sums, counts)
-    return _op["div"](sums, _op["clamp_min"](counts, 1))
+    counts = _op["cast"](_op["view"](lengths, (*lengths.shape, *(1,) * trailing)), sums.dtype)
+    return _op["div"](sums, counts if initial is None else _op["clamp_min"](counts, 1))

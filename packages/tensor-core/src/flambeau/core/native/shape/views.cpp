@@ -193,8 +193,10 @@ extern "C" int fl_infer_slice(const fl_op *op, const fl_value *in, int, fl_spec 
 extern "C" int fl_infer_narrow(const fl_op *op, const fl_value *in, int, fl_spec *s) {
     const fl_tensor *t = in[0].t;
     int d;
-    if (no_scalar(op, t, "there is nothing to narrow") < 0 ||
-        fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
+    if (t->ndim == 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: cannot be applied to a 0-dim tensor, which has no "
+                        "dimension to narrow", fl_op_title(op));
+    if (fl_wrap_dim(op, in[1].i, t->ndim, &d) < 0)
         return -1;
     int64_t size = t->shape[d], start = in[2].i, length = in[3].i;
     if (start < -size || start > size)
