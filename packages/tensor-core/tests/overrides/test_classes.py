@@ -237,3 +237,22 @@ def test_attributes_of_a_tensor_are_replaced_at_once():
     y = x * 2
     y.__dict__ = {**x.__dict__, "more": 4}
     assert (y.noted, y.more) == (3, 4) and y.tolist() == [2.0, 4.0] and not hasattr(x, "more")
+
+
+def _asking(name, module):
+    """A function of another library, which asks tensors as PyTorch's functions do."""
+    def function(*args, **kwargs):
+        return type(args[0]).__torch_function__(function, (type(args[0]),), args, kwargs)
+
+    function.__name__, function.__module__ = name, module
+    return function
+
+
+def test_functions_of_another_library_call_the_one_of_their_name():
+    x, y = flambeau.ones(2, 3), flambeau.arange(3.0)
+    assert flambeau.equal(_asking("add", None)(x, y, alpha=2), x + 2 * y)
+    assert flambeau.equal(_asking("norm", "other.linalg")(y), flambeau.linalg.norm(y))
+    with pytest.raises(TypeError, match="another library's function"):
+        _asking("no_such_function", "other")(x, y)
+    with pytest.raises(TypeError, match="not str"):     # its errors stay its own
+        _asking("add", "other")(x, "a")

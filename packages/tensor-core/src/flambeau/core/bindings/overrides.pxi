@@ -209,12 +209,34 @@ def default_override(cls, func, types, args=(), kwargs=None):
     for other in types:
         if not issubclass(cls, other):
             return NotImplemented
+    if cls is Tensor:
+        return _called_for_tensors(func, args, kwargs or {})
     fl_overrides.classes_off += 1
     try:
         result = func(*args, **kwargs) if kwargs else func(*args)
     finally:
         fl_overrides.classes_off -= 1
-    return result if func in _kept_types or cls is Tensor else _converted(result, cls)
+    return result if func in _kept_types else _converted(result, cls)
+
+
+cdef dict _asking = {}      # thread -> functions that have shown plain tensors a call
+
+
+cdef object _called_for_tensors(func, args, kwargs):
+    """A function that asks plain tensors, which those of this library do not: if it asks again
+    when it is called, it is another library's, and the function of that name here answers."""
+    cdef list functions = _asking.setdefault(PyThread_get_thread_ident(), [])
+    if any([other is func for other in functions]):
+        from flambeau.library.aten import named_alike
+
+        func = named_alike(func)
+    functions.append(func)
+    fl_overrides.classes_off += 1
+    try:
+        return func(*args, **kwargs)
+    finally:
+        fl_overrides.classes_off -= 1
+        functions.pop()
 
 
 def unshown(func, args, kwargs):
