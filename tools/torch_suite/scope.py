@@ -12,7 +12,7 @@ import re
 RULES: tuple[tuple[str, str, str], ...] = (
     (
         "quantized tensors: refused with advice",
-        r"absent: .*(?:quant|qu?int|torch\.ao\b|\bQU?Int\w*Storage)|there is no quantization",
+        r"absent: .*(?:quant|qu?int|torch\.ao\b|\bQU?Int\w*Storage)|tensors are not quantized",
         r"[Qq]uantiz|_qu?int\d",
     ),
     (

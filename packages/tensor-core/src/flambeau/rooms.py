@@ -113,7 +113,8 @@ OLDER = {
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
     **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
-                    "there is no quantization: use flambeau.bfloat16"),
+                    "tensors are not quantized: use nn.utils.quantize_dynamic, which makes a copy "
+                    "of a network with weights of int8 or int4"),
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
     "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",

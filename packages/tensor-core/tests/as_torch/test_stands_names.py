@@ -185,3 +185,21 @@ def test_kinds_of_runs_through_a_data_loader():
             print(*(isinstance(run, kind) for kind in kinds), next(run))
         print(isinstance(iter([]), _BaseDataLoaderIter), _DatasetKind.Iterable)
     """) == ["True True False ['a']", "True False True ['a']", "False 1"]
+
+
+def test_the_older_names_of_compile():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch, torch._dynamo
+        model = torch.nn.Linear(2, 2)
+        for kind in torch._dynamo.OptimizedModule, torch._dynamo.eval_frame.OptimizedModule:
+            print(isinstance(torch.compile(model), kind), isinstance(model, kind))
+
+        @torch._dynamo.optimize("inductor")
+        def twice(x):
+            torch._dynamo.graph_break()
+            return 2 * x
+
+        print(twice(torch.ones(2)).tolist(), "inductor" in torch._dynamo.list_backends())
+    """) == ["True False", "True False", "[2.0, 2.0] True"]

@@ -45,6 +45,9 @@ HOMES = {
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
+    **dict.fromkeys(("_dynamo.OptimizedModule", "_dynamo.eval_frame.OptimizedModule",
+                     "_dynamo.optimize", "_dynamo.list_backends", "_dynamo.graph_break",
+                     "_dynamo.utils.counters"), "dynamo"),
     "func.rearrange": "rearranging", "func.functionalize": "marks",
     "_C._VariableFunctions": "private", "while_loop": "higher",
     **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
