@@ -75,3 +75,18 @@ def layout_named(name: str) -> layout:
         if str.__str__(kind) == name:
             return kind
     raise ValueError(f"there is no sparse layout {name!r}")
+
+
+def expect_strided(what: str, wanted: layout | None) -> None:
+    """Refuse a layout that only zeros, empty and the constructors of sparse tensors make.
+
+    Args:
+        what: The function that was asked for it.
+        wanted: The layout.
+
+    Raises:
+        NotImplementedError: It is not ``flambeau.strided``.
+    """
+    if wanted is not None and wanted != "strided":
+        raise NotImplementedError(f"{what}() is not implemented for sparse layout, got {wanted}; "
+                                  "make the strided tensor and convert it with .to_sparse()")

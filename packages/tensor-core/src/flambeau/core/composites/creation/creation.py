@@ -4,6 +4,7 @@ from numbers import Number
 from flambeau.core import _core
 from flambeau.core.composites.random.integers import expect_permutation
 from flambeau.core.composites.shape.resizing import write_to
+from flambeau.core.layouts import expect_strided
 
 _op, _where = _core.operators(), _core._where
 _empty, _fill_ = _op["empty"], _op["fill_"]
@@ -97,9 +98,10 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
         dtype: Element type; the default floating dtype when left out.
         device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
     """
+    expect_strided("empty_strided", layout)
     return _finished(_strided(size, stride, dtype, _where(device)), None, requires_grad)
 
 
@@ -149,6 +151,7 @@ def ones(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fals
         >>> flambeau.ones(2, dtype=flambeau.int64)
         tensor([1, 1])
     """
+    expect_strided("ones", layout)
     return _filled("ones", args, size, 1, dtype, device, out, requires_grad)
 
 
@@ -163,7 +166,7 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
         dtype: Element type; that of the number when left out.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
 
     Example:
@@ -171,6 +174,7 @@ def full(size, fill_value, *, out=None, dtype=None, device=None, requires_grad=F
         >>> flambeau.full((2,), 7)
         tensor([7, 7])
     """
+    expect_strided("full", layout)
     size = (size,) if isinstance(size, int) else size
     kind = _kind(dtype, out)
     if isinstance(fill_value, _core.Tensor):
@@ -218,6 +222,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=Non
         >>> flambeau.scalar_tensor(3)
         tensor(3.)
     """
+    expect_strided("scalar_tensor", layout)
     return _finished(_fill_(_empty((), dtype=dtype, device=_where(device)), s), None, requires_grad)
 
 
@@ -234,7 +239,7 @@ def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
         dtype: Element type; int64 when all numbers are integers.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
 
     Example:
@@ -242,6 +247,7 @@ def arange(*args, start=0, end=None, step=1, out=None, dtype=None, device=None,
         >>> flambeau.arange(3)
         tensor([0, 1, 2])
     """
+    expect_strided("arange", layout)
     if len(args) > 3:
         raise TypeError(f"arange() takes at most 3 positional arguments (start, end, step), but "
                         f"{len(args)} were given")
@@ -267,6 +273,7 @@ def eye(n, m=None, *, out=None, dtype=None, device=None, requires_grad=False, la
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    expect_strided("eye", layout)
     x = _op["eye_of"](n, n if m is None else m, dtype=_kind(dtype, out), device=_where(device))
     return _finished(x, out, requires_grad)
 
@@ -299,15 +306,17 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, device=None, re
         dtype: Element type.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
     """
+    expect_strided("rand", layout)
     return _drawn("rand", _size(args, size), generator, out, dtype, device, requires_grad)
 
 
 def randn(*args, size=None, generator=None, out=None, dtype=None, device=None,
           requires_grad=False, layout=None, pin_memory=False):
     """Normal random numbers of mean 0 and variance 1; arguments as for ``rand``."""
+    expect_strided("randn", layout)
     return _drawn("randn", _size(args, size), generator, out, dtype, device, requires_grad)
 
 
@@ -324,9 +333,10 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
         dtype: Element type; int64 when left out.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
     """
+    expect_strided("randint", layout)
     if size is None:
         low, high, size = 0, low, high
     if high is None:
@@ -340,6 +350,7 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
 def randperm(n, *, generator=None, out=None, dtype=None, device=None, requires_grad=False,
              layout=None, pin_memory=False):
     """The numbers 0 to ``n - 1`` in random order."""
+    expect_strided("randperm", layout)
     if isinstance(n, int) and n < 0:
         raise RuntimeError(f"randperm(): n must be non-negative, not {n}")
     dtype, device = _kind(dtype, out), _where(device)

@@ -2,7 +2,12 @@
 import warnings
 
 from flambeau.core import _core
-from flambeau.core.composites.creation.creation import _expect_numbers, _finished, _kind
+from flambeau.core.composites.creation.creation import (
+    _expect_numbers,
+    _finished,
+    _kind,
+)
+from flambeau.core.layouts import expect_strided
 
 _op, _where = _core.operators(), _core._where
 
@@ -75,6 +80,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, device=None, requi
         ...     flambeau.range(1, 3)
         tensor([1., 2., 3.])
     """
+    expect_strided("range", layout)
     warnings.warn("range() is deprecated: it includes its end, unlike Python's; write "
                   "arange(start, end + step, step)", stacklevel=2)
     start, end = (0, start) if end is None else (start, end)

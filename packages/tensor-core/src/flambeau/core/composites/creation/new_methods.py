@@ -1,6 +1,7 @@
 """Methods that make tensors of the dtype and on the device of another: ``x.new_zeros(3)``."""
 from flambeau.core import _core
 from flambeau.core.composites.creation import creation
+from flambeau.core.layouts import expect_strided
 
 _op = _core.operators()
 
@@ -30,6 +31,7 @@ def _made(x, requires_grad):
 def new_empty(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Uninitialized memory of this dtype and device."""
+    expect_strided("new_empty", layout)
     if _core.is_dispatched(self):
         return _asked("new_empty", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
     size = _size(sizes, size)
@@ -42,6 +44,7 @@ def new_empty(self, *sizes, size=None, dtype=None, device=None, requires_grad=Fa
 def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False,
                       layout=None, pin_memory=False):
     """Uninitialized memory of this dtype and device, with given strides."""
+    expect_strided("new_empty_strided", layout)
     if _core.is_dispatched(self):
         return _asked("new_empty_strided", self, (list(size), list(stride)), dtype, device,
                       requires_grad)
@@ -55,6 +58,7 @@ def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad
 def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
               pin_memory=False):
     """Zeros of this dtype and device."""
+    expect_strided("new_zeros", layout)
     if _core.is_dispatched(self):
         return _asked("new_zeros", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, *sizes, size=size, dtype=dtype, device=device), 0)
@@ -64,6 +68,7 @@ def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=Fa
 def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=False, layout=None,
              pin_memory=False):
     """Ones of this dtype and device."""
+    expect_strided("new_ones", layout)
     if _core.is_dispatched(self):
         return _asked("new_ones", self, (list(_size(sizes, size)),), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, *sizes, size=size, dtype=dtype, device=device), 1)
@@ -73,6 +78,7 @@ def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=Fal
 def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None,
              pin_memory=False):
     """One repeated number in this dtype and on this device."""
+    expect_strided("new_full", layout)
     if _core.is_dispatched(self):
         return _asked("new_full", self, (list(size), fill_value), dtype, device, requires_grad)
     x = _op["fill_"](new_empty(self, size, dtype=dtype, device=device), fill_value)

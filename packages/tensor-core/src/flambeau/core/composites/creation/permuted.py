@@ -10,7 +10,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
         size: Sizes of the dimensions.
         physical_layout: The dimensions from the outermost in memory to the innermost.
         dtype: Element type; the default floating dtype when left out.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         device: Where to put it; the default device when left out.
         requires_grad: Whether operations on it are recorded.
         pin_memory: Accepted for compatibility.

@@ -6,6 +6,7 @@ from flambeau.core.composites.creation.creation import (
     _finished,
     _kind,
 )
+from flambeau.core.layouts import expect_strided
 
 _op, _where = _core.operators(), _core._where
 
@@ -19,6 +20,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
         >>> flambeau.linspace(0, 1, 3)
         tensor([0.0000, 0.5000, 1.0000])
     """
+    expect_strided("linspace", layout)
     kind = _kind(dtype, out)
     x = _op["linspace"](_number(start), _number(end), steps, dtype=kind, device=_where(device))
     return _finished(x, out, requires_grad, in_a_row=True)
@@ -37,7 +39,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
         dtype: Element type; the default floating dtype when left out.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         pin_memory: Accepted for compatibility.
 
     Example:
@@ -45,6 +47,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None,
         >>> flambeau.logspace(0, 2, 3)
         tensor([  1.,  10., 100.])
     """
+    expect_strided("logspace", layout)
     numbers = [_number(v) for v in (start, end, base)]
     _expect_numbers("logspace", start=numbers[0], end=numbers[1], base=numbers[2])
     if not hasattr(steps, "__index__"):

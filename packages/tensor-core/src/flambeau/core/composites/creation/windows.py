@@ -5,6 +5,7 @@ They are computed in float64 and cast, so that every dtype gets the nearest numb
 from math import pi
 
 from flambeau.core import _core
+from flambeau.core.layouts import expect_strided
 
 _op = _core.operators()
 
@@ -14,8 +15,11 @@ def _check_length(name, count):
         raise ValueError(f"{name}() requires non-negative window length, got M={count}")
 
 
-def _check(name, count, dtype):
+def _check(name, count, dtype, layout):
     """What the functions of ``signal.windows`` ask."""
+    if layout is not None and layout != "strided":
+        raise ValueError(f"{name}() is implemented for strided tensors only, got: {layout}; leave "
+                         "layout= out")
     _check_length(name, count)
     dtype = dtype or _core.get_default_dtype()
     if dtype.name not in ("float32", "float64"):
@@ -23,8 +27,9 @@ def _check(name, count, dtype):
                          f"window: {name}(M, dtype=flambeau.float32).to({dtype})")
 
 
-def _check_older(name, count, dtype):
+def _check_older(name, count, dtype, layout):
     """What PyTorch's older names ask: they also give half precision."""
+    expect_strided(name, layout)
     _check_length(name, count)
     if dtype is not None and not dtype.is_floating_point:
         raise _core.ArgumentError(f"{name}() expects floating point dtypes, got {dtype}; write "
@@ -73,7 +78,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
         a: The weights, from the constant on.
         sym: Whether the window is symmetric; else it is one period of a longer one.
         dtype: Element type; the default floating dtype when left out.
-        layout: Accepted for compatibility.
+        layout: ``flambeau.strided``; others are refused.
         device: Where to put it.
         requires_grad: Whether operations on it are recorded.
 
@@ -82,7 +87,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
         >>> flambeau.signal.windows.general_cosine(3, a=[0.5, 0.5])
         tensor([0., 1., 0.])
     """
-    _check("general_cosine", M, dtype)
+    _check("general_cosine", M, dtype, layout)
     a = list(a)
     if not a:
         raise ValueError("general_cosine(): coefficients must not be empty")
@@ -93,13 +98,13 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
 def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None,
                     requires_grad=False):
     """``alpha - (1 - alpha) cos(2 pi n / (M - 1))``; arguments as for ``general_cosine``."""
-    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, device=device,
-                          requires_grad=requires_grad)
+    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout,
+                          device=device, requires_grad=requires_grad)
 
 
 def _of_cosines(name, weights, doc):
     def window(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
-        _check(name, M, dtype)
+        _check(name, M, dtype, layout)
         return general_cosine(M, a=weights, sym=sym, dtype=dtype, device=device,
                               requires_grad=requires_grad)
 
@@ -117,14 +122,14 @@ nuttall = _of_cosines("nuttall", [0.3635819, 0.4891775, 0.1365995, 0.0106411],
 
 def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """A triangle that ends in zeros; arguments as for ``general_cosine``."""
-    _check("bartlett", M, dtype)
+    _check("bartlett", M, dtype, layout)
     slope = _op["abs"](_op["sub"](_op["mul"](_positions(M, sym), 2.0), 1.0))
     return _finish(_op["rsub"](slope, 1.0), M, dtype, device, requires_grad)
 
 
 def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """Half a period of a sine; arguments as for ``general_cosine``."""
-    _check("cosine", M, dtype)
+    _check("cosine", M, dtype, layout)
     length = M if sym else M + 1
     angle = _steps(0.5 * pi / max(length, 1), (M - 0.5) * pi / max(length, 1), M)
     return _finish(_op["sin"](angle), M, dtype, device, requires_grad)
@@ -133,7 +138,7 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=F
 def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None,
                 requires_grad=False):
     """``exp(-|n - center| / tau)``; a center can be given where the window is not symmetric."""
-    _check("exponential", M, dtype)
+    _check("exponential", M, dtype, layout)
     if tau <= 0:
         raise ValueError(f"exponential(): tau must be positive, got {tau}")
     if sym and center is not None:
@@ -146,7 +151,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """``exp(-(n / std)**2 / 2)`` around the centre; arguments as for ``general_cosine``."""
-    _check("gaussian", M, dtype)
+    _check("gaussian", M, dtype, layout)
     if std <= 0:
         raise ValueError(f"gaussian(): std must be positive, got {std}")
     squares = _op["square"](_centred(M, sym))
@@ -166,7 +171,7 @@ def _bessel_i0(x, largest):
 
 def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """Kaiser's window, from a Bessel function; ``beta`` trades width for sidelobes."""
-    _check("kaiser", M, dtype)
+    _check("kaiser", M, dtype, layout)
     if beta < 0:
         raise ValueError(f"kaiser(): beta must be non-negative, got {beta}")
     if M == 0:
@@ -187,7 +192,7 @@ def _in_double(new, count, periodic, **shape):
 def _older(name, new, doc):
     def window(window_length, periodic=True, *, dtype=None, layout=None, device=None,
                pin_memory=False, requires_grad=False):
-        _check_older(name, window_length, dtype)
+        _check_older(name, window_length, dtype, layout)
         result = _in_double(new, window_length, periodic)
         return _finish(result, window_length, dtype, device, requires_grad)
 
@@ -206,7 +211,7 @@ bartlett_window = _older("bartlett_window", bartlett,
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None,
                    device=None, pin_memory=False, requires_grad=False):
     """``alpha - beta cos(2 pi n / N)``; periodic unless asked otherwise."""
-    _check_older("hamming_window", window_length, dtype)
+    _check_older("hamming_window", window_length, dtype, layout)
     result = _in_double(general_cosine, window_length, periodic, a=[alpha, beta])
     return _finish(result, window_length, dtype, device, requires_grad)
 
@@ -214,7 +219,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None,
                   pin_memory=False, requires_grad=False):
     """Kaiser's window; periodic unless asked otherwise."""
-    _check_older("kaiser_window", window_length, dtype)
+    _check_older("kaiser_window", window_length, dtype, layout)
     result = _in_double(kaiser, window_length, periodic, beta=beta)
     return _finish(result, window_length, dtype, device, requires_grad)
 

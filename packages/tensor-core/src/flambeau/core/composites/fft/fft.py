@@ -1,6 +1,7 @@
 """The frequencies of the terms of Fourier transforms."""
 from flambeau.core import _core
 from flambeau.core.composites.shape.resizing import write_to
+from flambeau.core.layouts import expect_strided
 
 _op = _core.operators()
 
@@ -37,6 +38,7 @@ def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, require
         >>> flambeau.fft.fftfreq(4)
         tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
+    expect_strided("fftfreq", layout)
     parts = ((0, (n + 1) // 2), (-(n // 2), 0))
     return _frequencies("fftfreq", parts, n, d, out, dtype, device, requires_grad)
 
@@ -49,6 +51,7 @@ def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requir
         >>> flambeau.fft.rfftfreq(4)
         tensor([0.0000, 0.2500, 0.5000])
     """
+    expect_strided("rfftfreq", layout)
     return _frequencies("rfftfreq", ((0, n // 2 + 1),), n, d, out, dtype, device, requires_grad)
 
 

@@ -2,6 +2,7 @@
 from math import log1p, pi
 
 from flambeau.core import _core
+from flambeau.core.layouts import expect_strided
 
 _op = _core.operators()
 
@@ -80,6 +81,7 @@ def normal__std(mean, std, generator):
 
 
 def normal__size(mean, std, size, generator, dtype, device, layout, pin_memory, requires_grad):
+    expect_strided("normal", layout)
     x = _op["random_normal_"](_op["empty"](size, dtype=dtype, device=device), mean, std,
                               generator=generator)
     return _core.requiring(x, requires_grad) if requires_grad else x

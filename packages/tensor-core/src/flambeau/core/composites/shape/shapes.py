@@ -1,5 +1,6 @@
 """Composite operators that move and join."""
 from flambeau.core import _core
+from flambeau.core.layouts import expect_strided
 
 _op = _core.operators()
 
@@ -51,6 +52,7 @@ def _finish(result, requires_grad):
 
 def randint_like__low(x, low, high, dtype, device, requires_grad, memory_format, layout,
                       pin_memory):
+    expect_strided("randint_like", layout)
     blank = _op["empty_like"](x, dtype=dtype, device=device, memory_format=memory_format)
     return _finish(_op["random_integers_"](blank, low, high), requires_grad)
 

@@ -4,7 +4,7 @@
 #include "overrides/subclass.h"
 
 /* What the rows have in common: (self, ..., dtype, device, requires_grad, memory_format,
- * layout, pin_memory), of which the last two are taken for compatibility. */
+ * layout, pin_memory), of which the last is taken for compatibility. */
 struct Wanted {
     fl_tensor *x;
     fl_value dtype, device;
@@ -12,7 +12,16 @@ struct Wanted {
     const char *format;
 };
 
-static int read(const fl_value *in, int n, Wanted *w) {
+static int read(const fl_op *op, const fl_value *in, int n, Wanted *w) {
+    const char *layout = fl_format_name(in[n - 2]);
+    if (layout && strcmp(layout, "strided")) {
+        PyErr_Format(PyExc_NotImplementedError, "%s is not implemented for sparse layout, got "
+                     "flambeau.%s; make the strided tensor and convert it with .to_sparse()",
+                     fl_op_title(op), layout);
+        return -1;
+    }
+    if (!layout && PyErr_Occurred())
+        return -1;
     w->x = in[0].t;
     w->dtype = in[n - 6];
     w->device = in[n - 5];
@@ -93,7 +102,7 @@ static int finish(const fl_op *op, const fl_value *in, int n, fl_value *out, con
 
 static int like(const fl_op *op, const fl_value *in, int n, fl_value *out, const fl_value &number) {
     Wanted w;
-    if (read(in, n, &w) < 0)
+    if (read(op, in, n, &w) < 0)
         return -1;
     return finish(op, in, n, out, w, filled(w, number));
 }
@@ -112,7 +121,7 @@ int fl_call_ones_like(const fl_op *op, const fl_value *in, int n, fl_value *out)
 
 int fl_call_full_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     Wanted w;
-    if (read(in, n, &w) < 0)
+    if (read(op, in, n, &w) < 0)
         return -1;
     int dtype = w.dtype.tag == FL_NONE ? w.x->dtype : w.dtype.i;
     if (fl_check_number(fl_op_title(op), "fill_value", in[1], dtype) < 0)
@@ -128,7 +137,7 @@ static fl_tensor *drawn(const Wanted &w, int number) {
 
 static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int number) {
     Wanted w;
-    if (read(in, n, &w) < 0)
+    if (read(op, in, n, &w) < 0)
         return -1;
     return finish(op, in, n, out, w, drawn(w, number));
 }
