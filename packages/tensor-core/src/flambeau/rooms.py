@@ -41,6 +41,7 @@ ROOMS = {
     "__future__": "flambeau-nn",
     "utils.data": "flambeau-nn",
     "distributions": "flambeau-nn",
+    "distributed.tensor": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "utils.flop_counter": "flambeau-nn",
     "optim": "flambeau-optim",

@@ -51,13 +51,15 @@ _HOMES = {name: module for module, names in {
     "work": ("Work",),
 }.items() for name in names}
 __all__ = list(_HOMES)
+__path__ = rooms.extend_path(globals()["__path__"], __name__)
+_from_rooms = rooms.lazy_attributes(__name__)
 
 
 def __getattr__(name: str) -> Any:
     if name == "group":
         return __getattr__("GroupMember")
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        return _from_rooms(name)
     found = getattr(rooms.import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
