@@ -161,3 +161,38 @@ def test_copies_are_replayed_as_well():
             with flambeau.no_grad():
                 module(x)
         assert replayer(module).earned()
+
+
+WAITED_FOR = {
+    "an argument": lambda held: lambda x: x * 2 + 1,
+    "an argument that is written": lambda held: lambda x: x.add_(1).clone(),
+    "a tensor of outside": lambda held: lambda x: held + 1,
+    "one that is written": lambda held: lambda x: held.add_(1).clone(),
+}
+
+
+@pytest.mark.parametrize("name", WAITED_FOR)
+def test_what_another_thread_has_waiting_comes_first(name):
+    held, other = flambeau.ones(200, 200), flambeau.ones(200, 200)
+    fn, plain = WAITED_FOR[name](held), WAITED_FOR[name](other)
+    compiled = flambeau.compile(fn, replay=True)
+    for _ in range(4):
+        assert compiled(held).tolist() == plain(other).tolist()
+    waits, go = threading.Event(), threading.Event()
+
+    def write():
+        held.mul_(3)
+        waits.set()
+        go.wait(60)
+
+    writer = threading.Thread(target=flambeau.compile(write))
+    writer.start()
+    waits.wait(60)
+    try:
+        other.mul_(3)
+        assert compiled(held).tolist() == plain(other).tolist()
+        assert held.tolist() == other.tolist()
+    finally:
+        go.set()
+        writer.join()
+    assert compiled(held).tolist() == plain(other).tolist()

@@ -48,6 +48,9 @@ cdef inline bint _is_traced() noexcept:
 cdef extern from "replay/names.h":
     int fl_watch_names(PyObject *) except -1
 
+cdef extern from "replay/weights.h":
+    int64_t fl_packed_weight_bytes()
+
 cdef extern from "replay/describe.h":
     object fl_record_runs(const fl_recorder *)
     object fl_record_contents(const fl_recorder *)
@@ -357,13 +360,9 @@ def watch_names(dict names not None):
     fl_watch_names(<PyObject *>names)
 
 
-def watch_names(dict names not None):
-    """Have guards of the kind "names" fail where something else is assigned to names of a module.
-
-    Args:
-        names: What the module holds.
-    """
-    fl_watch_names(<PyObject *>names)
+def packed_weight_bytes() -> int:
+    """The memory of weights that programs keep packed."""
+    return fl_packed_weight_bytes()
 
 
 def refuse_replay(str why not None):

@@ -94,11 +94,29 @@ static bool same_item(PyObject *dict, PyObject *key, PyObject *value) {
     return value ? now && fl_same_value(now, value) : !now;
 }
 
+/* A dict that was not written to since its contents were compared. Later Pythons write to the
+ * attributes of an object without counting it. */
+static bool is_as_before(const fl_guard &g, const PyObject *dict, uint64_t *version) {
+    *version = PY_VERSION_HEX < 0x030D0000 ? fl_dict_version(dict) : 0;
+    return *version && *version == g.tag;
+}
+
+/* The item of a dict, or all of them. */
+static bool same_in_dict(const fl_guard &g, PyObject *dict) {
+    uint64_t version;
+    if (is_as_before(g, dict, &version))
+        return true;
+    bool same = g.kind == FL_G_DICT ? fl_same_dict(dict, g.key, g.value)
+                                    : same_item(dict, g.key, g.value);
+    g.tag = same ? version : 0;
+    return same;
+}
+
 static bool same_attribute(const fl_guard &g) {
     PyObject *dict = PyObject_GenericGetDict(g.of, nullptr);
     if (!dict)
         PyErr_Clear();
-    bool same = dict && same_item(dict, g.key, g.value);
+    bool same = dict && same_in_dict(g, dict);
     Py_XDECREF(dict);
     return same;
 }
@@ -121,10 +139,9 @@ static bool guard_holds(const fl_guard &g) {
     fl_tensor *t = (fl_tensor *)g.of;
     int state = 0;
     switch (g.kind) {
-    case FL_G_ITEM: return same_item(g.of, g.key, g.value);
+    case FL_G_ITEM: case FL_G_DICT: return same_in_dict(g, g.of);
     case FL_G_CELL: return fl_same_value(PyCell_GET(g.of), g.value);
     case FL_G_LIST: return same_list(g.of, g.value);
-    case FL_G_DICT: return fl_same_dict(g.of, g.key, g.value);
     case FL_G_ATTRIBUTE: return same_attribute(g);
     case FL_G_TYPE: return (PyObject *)Py_TYPE(g.of) == g.value;
     case FL_G_FUNCTION: return same_function(g.of, g.value);

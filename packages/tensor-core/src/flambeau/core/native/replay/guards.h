@@ -29,7 +29,8 @@ struct fl_geometry {
 struct fl_guard {
     fl_guard_kind kind;
     PyObject *of = nullptr, *key = nullptr, *value = nullptr;
-    uint64_t tag = 0;               /* CLASS: its version; NAMES: the generation */
+    /* CLASS: its version; NAMES: the generation; of dicts: the version that was right last, or 0 */
+    mutable uint64_t tag = 0;
     fl_geometry geometry;
 };
 

@@ -12,19 +12,6 @@ struct Names {
 std::vector<Names> watched;
 uint64_t generation = 1;
 
-/* A number that no other state of any dict has; 0 where Python counts none. */
-uint64_t version_of(PyObject *dict) {
-#if PY_VERSION_HEX < 0x030E0000
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return ((PyDictObject *)dict)->ma_version_tag;
-#pragma GCC diagnostic pop
-#else
-    (void)dict;
-    return 0;
-#endif
-}
-
 PyObject *as_tuple(PyObject *list) {
     PyObject *tuple = list ? PyList_AsTuple(list) : nullptr;
     Py_XDECREF(list);
@@ -40,7 +27,7 @@ int note(Names &n) {
     }
     n.keys = keys;
     n.values = values;
-    n.version = version_of(n.dict);
+    n.version = fl_dict_version(n.dict);
     return 0;
 }
 
@@ -57,6 +44,18 @@ bool only_got_modules(const Names &n) {
 
 }  // namespace
 
+uint64_t fl_dict_version(const PyObject *dict) {
+#if PY_VERSION_HEX < 0x030E0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return ((const PyDictObject *)dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+    (void)dict;
+    return 0;
+#endif
+}
+
 int fl_watch_names(PyObject *dict) {
     for (const Names &n : watched)
         if (n.dict == dict)
@@ -72,7 +71,7 @@ int fl_watch_names(PyObject *dict) {
 uint64_t fl_names_generation(void) {
     for (size_t i = 0; i < watched.size(); i++) {
         Names &n = watched[i];
-        uint64_t version = version_of(n.dict);
+        uint64_t version = fl_dict_version(n.dict);
         if (version && version == n.version)
             continue;
         if (fl_same_dict(n.dict, n.keys, n.values)) {

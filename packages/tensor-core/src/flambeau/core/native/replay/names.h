@@ -10,3 +10,5 @@
 int fl_watch_names(PyObject *dict);
 /* Another number whenever one of them was found to have changed. */
 uint64_t fl_names_generation(void);
+/* A number that no other state of any dict has; 0 where Python counts none. */
+uint64_t fl_dict_version(const PyObject *dict);

@@ -1,5 +1,6 @@
 /* Running a program. */
 #include "replay/program.h"
+#include "deferral/deferral.h"
 #include "dispatch/core.h"
 #include "runtime/even.h"
 
@@ -54,6 +55,7 @@ namespace {
 int run_kernel(const fl_kernel_run &run, const fl_program_step &step) {
     const fl_op *op = run.op;
     int n = (int)run.values.size(), status;
+    const fl_weight_offer offer(step.weight.get());
     if (step.work < FL_GRAIN)
         return op->run_cpu(op, run.values.data(), n, step.outs.data()) < 0 ? fl_raise() : 0;
     Py_BEGIN_ALLOW_THREADS
@@ -242,10 +244,26 @@ PyObject *fl_program::build(const fl_returned &r, fl_running &now) {
     return whole;
 }
 
+/* What other threads' compiled calls have waiting comes first, as before any call. */
+int fl_program::settle(const fl_running &now) const {
+    for (size_t i = 0; fl_any_waiting() && i < rooms.size(); i++) {
+        const fl_memory &m = recorder->memories[i];
+        fl_storage *s = rooms[i].home == FL_H_OUTSIDE ? m.outside
+                        : rooms[i].home == FL_H_SOURCE
+                            ? fl_root_storage(now.sources[rooms[i].where]->storage)
+                            : nullptr;
+        if (s && fl_settle_storage("a replayed call", s, !m.is_written) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 PyObject *fl_program::play(fl_tensor *const *sources, size_t n) {
     if (is_running)
         return nullptr;
     fl_running now(this, sources, n);
+    if (settle(now) < 0)
+        return nullptr;
     for (const fl_result &r : results) {
         now.nodes.push_back(r.nodes.empty() ? nullptr : pick_node(r));
         if (!r.nodes.empty() && !now.nodes.back())

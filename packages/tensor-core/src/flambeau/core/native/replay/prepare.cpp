@@ -3,6 +3,8 @@
 #include "dispatch/pointwise.h"
 
 fl_program::~fl_program() {
+    for (fl_program_step &s : steps)    /* before the storages go that others may hold as well */
+        s.weight.reset();
     for (fl_program_step &s : steps) {
         Py_XDECREF(s.object);
         Py_XDECREF(s.args);
@@ -69,6 +71,8 @@ int fl_program::add_run(size_t index) {
     fl_program_step step;
     step.kind = FL_STEP_RUN;
     step.index = index;
+    if (is_new)                                 /* its tensors are numbers of extents */
+        step.weight = fl_find_packed_weight(recorder, run);
     for (fl_value &v : run.values) {
         if (v.tag == FL_TENSOR) {
             if (is_new)

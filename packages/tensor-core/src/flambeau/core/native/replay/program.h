@@ -2,6 +2,7 @@
 #pragma once
 #include "deferral/plan.h"
 #include "replay/recorder.h"
+#include "replay/weights.h"
 #include "runtime/pool.h"
 #include <memory>
 
@@ -22,6 +23,7 @@ struct fl_program_step {
     size_t index = 0;               /* RUN: the kernel; FIRST, MAKE, DROP: the memory */
     int64_t work = 0;
     std::vector<fl_tensor *> outs;
+    std::shared_ptr<fl_packed_weight> weight;   /* RUN: that it may read packed, or NULL */
     fl_chunk_fn code = nullptr;
     std::vector<int64_t> words;     /* LOOP: addresses, numbers, geometry */
     fl_step rows;                   /* ROWS: what runs over the calls of a queue of its own */
@@ -92,6 +94,7 @@ struct fl_program {
     int add_result(PyObject *o);
     int add_returned(PyObject *o, fl_returned &to);
     fl_tensor *tensor_of(int64_t extent);
+    int settle(const struct fl_running &now) const;
     int run_steps(struct fl_running &now);
     int fail(size_t step, const struct fl_running &now);
     int run_step(fl_program_step &step, struct fl_running &now);
