@@ -7,6 +7,7 @@ from surroundings import replayer
 from worlds import World
 
 import flambeau
+from flambeau.jit import compiling
 from flambeau.jit.replay import automatic
 
 
@@ -56,3 +57,62 @@ def test_slower_replays_are_dropped(monkeypatch):
     for _ in range(20):
         assert compiled(x).tolist() == [3.0] * 3
     assert not replayer(compiled).programs
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Has replays and calls take as long as a test says, by the elements of their argument."""
+    monkeypatch.setattr(compiling, "CALLS_BEFORE_REPLAYS", 1)
+    tried, taken, now = automatic.Automatic.tried, {}, [0.0, 0.0]
+    counted = []
+
+    def note(self, program, args, kwargs):
+        now[1] = taken["call" if len(program.trial) % 2 else "replay"](args[0].numel())
+        counted.append(args[0].numel())
+        return tried(self, program, args, kwargs)
+
+    def read():
+        now[0] += now[1]
+        return now[0]
+
+    monkeypatch.setattr(automatic.Automatic, "tried", note)
+    monkeypatch.setattr(automatic, "perf_counter", read)
+    taken["counted"] = counted
+    return taken
+
+
+def called_over(sizes, passes):
+    """What makes the calls of a function that was called at all of some sizes, several times."""
+    def fn(x):
+        return x * 2 + 1
+
+    compiled = flambeau.compile(fn)
+    for _ in range(passes):
+        for size in sizes:
+            x = flambeau.randn(size)
+            assert compiled(x).tolist() == fn(x).tolist()
+    return replayer(compiled)
+
+
+def test_some_sizes_are_tried_for_all(clock):
+    clock |= {"replay": lambda n: 1.0, "call": lambda n: 2.0}
+    sizes = range(10, 40)
+    found = called_over(sizes, 10)
+    assert len(found.programs) == len(sizes)
+    assert all(program.trial is None for program in found.programs)
+    assert len(clock["counted"]) < 4 * len(sizes)
+
+
+@pytest.mark.parametrize("sizes", [[*range(10, 18), *range(1000, 1008)], [10, 500, 11, 510, 12]])
+def test_sizes_that_differ_are_tried_by_themselves(clock, sizes):
+    clock |= {"replay": lambda n: 1.0 if n < 100 else 3.0, "call": lambda n: 2.0}
+    found = called_over(sizes, 60)
+    replayed = {size for size in sizes
+                if any(p.guards.take_again((flambeau.ones(size),), {}) for p in found.programs)}
+    assert replayed == {size for size in sizes if size < 100}
+
+
+def test_a_family_that_is_not_clear_is_tried_one_by_one(clock):
+    clock |= {"replay": lambda n: 1.9, "call": lambda n: 2.0}
+    called_over(range(10, 20), 40)
+    assert len(clock["counted"]) >= 10 * 2 * automatic.MOST_TRIALS

@@ -1,4 +1,4 @@
-"""Replays read weights packed, to the bits of uncompiled calls, and see every write to them.
+"""Replays read weights packed, with the bits of uncompiled calls, and see all writes to them.
 
 Weights are written to in random orders and ways between calls; fails by seed.
 """
@@ -36,6 +36,10 @@ def nothing_is_kept():
     flambeau.compiler.reset()
 
 
+def layers(weight, bias):
+    return lambda x: F.linear(x, weight, bias), lambda x: F.linear(x, weight).relu()
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 13, 16, 17, 29, 40, 300])
 @pytest.mark.parametrize("features", [(64, 64), (65, 37), (7, 100), (130, 257), (1, 1), (600, 3)])
 def test_same_bits(rows, features):
@@ -49,8 +53,7 @@ def test_same_bits(rows, features):
         "double": flambeau.randn(outside, inside, dtype=flambeau.float64),
     }
     for name, weight in weights.items():
-        bias = flambeau.randn(outside, dtype=weight.dtype)
-        for fn in (lambda x: F.linear(x, weight, bias), lambda x: F.linear(x, weight).relu()):  # noqa: B023
+        for fn in layers(weight, flambeau.randn(outside, dtype=weight.dtype)):
             compiled = replayed(fn)
             for _ in range(CALLS):
                 x = flambeau.randn(2, rows, inside, dtype=weight.dtype)[rows % 2]

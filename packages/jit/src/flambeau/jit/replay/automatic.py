@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from statistics import median
 from time import perf_counter
 from types import FunctionType, MethodType
 from typing import Any
@@ -14,6 +13,7 @@ from flambeau.jit import bridge
 
 from . import trust
 from .call import REPLAYS_FOR_RECORDING, Replayed
+from .families import Family, family_of, part_of
 from .record import Recorded, Recorder
 
 #: Calls of one kind until one is recorded, and how many kinds are distinguished.
@@ -21,10 +21,9 @@ CALLS_BEFORE = 2
 MOST_KINDS = 256
 #: Recordings that come to nothing until a function is left alone.
 MOST_FAILURES = 2
-#: Replays that are compared with calls, in turn: so many, and up to that many where they differ by
-#: less than an eighth, or more than a fifth of them disagree, as other work slows both.
+#: Replays that are compared with calls, in turn: so many, and up to that many where it is not clear
+#: which take longer.
 TRIALS, MOST_TRIALS = 5, 15
-NARROW, MOST_IN_DISAGREEMENT = 1 / 8, 1 / 5
 #: The part of a call's time that a replay may take.
 MOST_OF_TIME = 1.02
 #: What replays that turned out to be faster pay for: recordings, and the most that are paid for.
@@ -53,6 +52,8 @@ class Automatic(Replayed):
         super().__init__(fn, 0, ordinary)
         self.give_up = give_up
         self.kinds: dict[Any, int] = {}
+        self.recorded: set[Any] = set()
+        self.families: dict[Any, Family] = {}
         self.credit = self.misses = 0
 
     def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -67,33 +68,48 @@ class Automatic(Replayed):
             self._fail("arguments are others at each call")
             return self.ordinary(*args, **kwargs)
         self.kinds[kind] = count + 1
-        if count + 1 < CALLS_BEFORE or not self._may_record(args, kwargs):
+        gains = self._gains(kind)
+        price = int(not gains or kind in self.recorded)     # the first is paid by those like it
+        if count + 1 < CALLS_BEFORE or not self._can_pay(price):
             self._stop_where_nothing_is_gained()
             return self.ordinary(*args, **kwargs)
         self._forget_stale(args, kwargs)
-        self.budget -= 1
-        return self._make(args, kwargs)
+        self.budget -= price
+        self.recorded.add(kind)
+        return self._make(args, kwargs, None if gains else [])
 
-    def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _family(self, kind: Any) -> tuple[Family, int]:
+        """What is known of calls of this kind but for its sizes, and how many elements it has."""
+        shared, size = family_of(kind)
+        return self.families.setdefault(shared, Family()), size
+
+    def _gains(self, kind: Any) -> bool:
+        """Whether replays of such calls are known to be faster."""
+        family, size = self._family(kind)
+        return family.gains_at(size)
+
+    def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any], trial: list[float] | None
+              ) -> Any:
         recorded = self._record(args, kwargs)
         if recorded.program is None:
             self._fail(recorded.refusal)
         else:
             self.failures = 0
-            recorded.program.trial = []
+            recorded.program.trial = trial
             self._keep(recorded, args, kwargs)
         return recorded.result
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
         return Recorder(args, kwargs, strict=True).run(self.fn)
 
-    def _may_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _can_pay(self, price: int) -> bool:
+        """Whether replays have paid for another recording."""
         replays = self.earned()
         self.misses = 0 if replays else self.misses
         self.credit += replays
         self.budget = min(self.budget + self.credit // REPLAYS_FOR_RECORDING, MOST_BUDGET)
         self.credit %= REPLAYS_FOR_RECORDING
-        return self.budget >= 1 and self.failures < MOST_FAILURES \
+        return self.budget >= price and self.failures < MOST_FAILURES \
             and getattr(sys, "_is_gil_enabled", lambda: True)()
 
     def _stop_where_nothing_is_gained(self) -> None:
@@ -126,25 +142,37 @@ class Automatic(Replayed):
         else:
             result = self.replay(program, args, kwargs)
         trial.append(perf_counter() - start)
-        if len(trial) >= 2 + 2 * TRIALS and len(trial) % 2 == 0:
-            self._decide(program, trial, _kind(args, kwargs))
+        if len(trial) % 2 == 0:
+            self._compare(program, trial, _kind(args, kwargs))
         return result
 
-    def _decide(self, program: Any, trial: list[float], kind: Any) -> None:
-        pairs = list(zip(trial[2::2], trial[3::2], strict=True))    # the first is cold
-        parts = [replay / max(call, 1e-9) for replay, call in pairs]
-        part = median(parts) if parts else 0.0
-        others = sum((each > 1) != (part > 1) for each in parts)
-        is_clear = abs(part - 1) > NARROW and others <= MOST_IN_DISAGREEMENT * len(parts)
-        if not is_clear and len(parts) < MOST_TRIALS:
+    def _compare(self, program: Any, trial: list[float], kind: Any) -> None:
+        """A replay and a call were made: for its family, and perhaps enough for the program."""
+        pairs = [replay / max(call, 1e-9)                           # the first pair is cold
+                 for replay, call in zip(trial[2::2], trial[3::2], strict=True)]
+        family, size = self._family(kind)
+        if pairs:
+            family.note(size, pairs[-1])
+        if family.gains_at(size):
+            self._keep_for_good(program)
+        elif len(pairs) >= TRIALS:
+            self._decide(program, pairs, kind)
+
+    def _decide(self, program: Any, pairs: list[float], kind: Any) -> None:
+        part, is_clear = part_of(pairs) if pairs else (0.0, True)
+        if not is_clear and len(pairs) < MOST_TRIALS:
+            return
+        if part <= MOST_OF_TIME:
+            self._keep_for_good(program)
             return
         program.trial = None
-        if part > MOST_OF_TIME:
-            self.refusal = "replays take as long as calls"
-            self.kinds[kind] = NEVER
-            self._drop(program)
-        else:
-            self.budget = min(self.budget + RECORDINGS_FOR_GAIN, MOST_BUDGET)
+        self.refusal = "replays take as long as calls"
+        self.kinds[kind] = NEVER
+        self._drop(program)
+
+    def _keep_for_good(self, program: Any) -> None:
+        program.trial = None
+        self.budget = min(self.budget + RECORDINGS_FOR_GAIN, MOST_BUDGET)
 
 
 def _kind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

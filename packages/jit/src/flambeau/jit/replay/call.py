@@ -13,7 +13,7 @@ from flambeau.jit import bridge
 from flambeau.jit.compiling import Compiled, own_name
 from flambeau.jit.errors import ReplayError
 
-from . import trust
+from . import plan, trust
 from .record import Recorded, Recorder
 
 #: Programs of a function, and those of them for the same arguments: more states than this keep too
@@ -202,6 +202,7 @@ def forget_programs() -> None:
         with _CHANGING:
             dropped, each.programs, each.records = each.records, [], {}
         del dropped                 # which may run finalizers
+    plan.forget_plans()
 
 
 def _describe(failed: tuple[str, Any, Any]) -> str:

@@ -14,6 +14,9 @@ _ALIGNMENT = 64
 _MOST = 256
 #: Bytes of memory that the allocator lends for as long as it is needed.
 LEAST_BORROWED = 1 << 16
+#: Plans of stretches, the one used last at the end, and how many are kept.
+_PLANS: dict[str, Any] = {}
+MOST_PLANS = 1024
 
 
 @dataclass
@@ -105,8 +108,6 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
     if not runs[start][3]:
         made.add(("run", start), {extent[0] for extent in extents_of(runs[start])})
         return
-    from flambeau.jit.deferral import make_plan  # and definitions, where something is planned
-
     numbers: dict[int, int] = {}
     calls, values = [], []
     for key, args, outs, _ in runs[start:stop]:
@@ -120,7 +121,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
                 side.append(value)
         calls.append((key, *noted))
     needed = bytes(memory in held or last[memory] >= stop for memory in numbers)
-    plan = make_plan(calls, needed, apart=True)
+    plan = _planned(calls, needed)
     made.kept.append(plan)
     made.about += plan.about
     for step in plan.steps:
@@ -137,6 +138,25 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         numbered = tuple(extent[5] for extent in chosen)
         made.add(("loop", address, total, numbered, tuple(given), words),
                  {extent[0] for extent in chosen})
+
+
+def _planned(calls: list[Any], needed: bytes) -> Any:
+    """The plan of a stretch; layers that are alike share one, and so do calls of other lengths."""
+    key = repr((calls, needed))         # tells 1 from 1.0 and True
+    plan = _PLANS.pop(key, None)
+    if plan is None:
+        from flambeau.jit.deferral import make_plan  # and definitions, where something is planned
+
+        plan = make_plan(calls, needed, apart=True)
+    _PLANS[key] = plan
+    if len(_PLANS) > MOST_PLANS:
+        _PLANS.pop(next(iter(_PLANS)), None)
+    return plan
+
+
+def forget_plans() -> None:
+    """Let go of plans that were made in this process, and of their code."""
+    _PLANS.clear()
 
 
 def _used_by_rows(step: tuple[Any, ...], runs: Sequence[Any], values: list[Any]) -> set[int]:

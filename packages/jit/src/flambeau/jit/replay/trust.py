@@ -68,7 +68,8 @@ def is_sequence(obj: Any) -> bool:
 def is_dict(obj: Any) -> bool:
     """Whether an object is a dict, or the members of a module, which are read like one."""
     kind = type(obj)
-    return kind is dict or own_module(kind) == "flambeau.nn.modules.module._members"
+    return kind is dict or kind.__name__ == "Members" \
+        and own_module(kind) == "flambeau.nn.modules.module._members"
 
 
 def hashes_plainly(key: Any) -> bool:
