@@ -60,6 +60,48 @@ def test_same_bits(rows, features):
                 assert describe(compiled(x)) == describe(fn(x)), name
 
 
+IMAGES = [(1, 8, 8), (4, 4, 4), (2, 13, 7), (1, 30, 30), (3, 3, 3), (1, 5, 40), (0, 8, 8)]
+
+
+def convolution(weight, bias=None, **options):
+    return lambda x: F.conv2d(x, weight, bias, **options)
+
+
+@pytest.mark.parametrize("images, height, width", IMAGES)
+@pytest.mark.parametrize("inside, outside", [(16, 16), (64, 40), (130, 33), (16, 200), (5, 16)])
+def test_same_bits_of_windows(images, height, width, inside, outside):
+    flambeau.manual_seed(inside)
+    weight, bias = flambeau.randn(outside, inside, 3, 3), flambeau.randn(outside)
+    uneven = flambeau.randn(images, inside, height, width)
+    uneven[:1, :1, :1, :1] = 1e30
+    broken = weight.clone()
+    broken[1, 0, 0] = INF
+    turned = flambeau.randn(inside, outside, 3, 3).transpose(0, 1)
+    functions = [convolution(each, bias, padding=1) for each in (weight, broken, turned)]
+    functions += [convolution(weight[2:]), convolution(weight, padding=(0, 2)),
+                  convolution(weight, padding=1, stride=2)]
+    for fn in functions:
+        compiled = replayed(fn)
+        for k in range(CALLS):
+            x = uneven if k % 3 == 2 else flambeau.randn(images, inside, height, width)
+            assert describe(compiled(x)) == describe(fn(x))
+
+
+def test_windows_are_packed_until_somebody_writes():
+    weight, x = flambeau.randn(64, 64, 3, 3), flambeau.randn(2, 64, 6, 6)
+    fn = convolution(weight, padding=1)
+    compiled = replayed(fn)
+    writes = {"none": lambda: None, "all": lambda: weight.add_(1),
+              "some": lambda: weight[3].zero_(), "random": lambda: weight.uniform_(),
+              "uncounted": lambda: weight.data.mul_(2)}
+    for name, write in writes.items():
+        for _ in range(3):
+            write()
+            for _ in range(CALLS):
+                assert describe(compiled(x)) == describe(fn(x)), name
+        assert (_core.packed_weight_bytes() > 0) == (name != "uncounted")
+
+
 class World:
     """A layer, and what writes to its weight."""
 

@@ -71,8 +71,7 @@ int fl_program::add_run(size_t index) {
     fl_program_step step;
     step.kind = FL_STEP_RUN;
     step.index = index;
-    if (is_new)                                 /* its tensors are numbers of extents */
-        step.weight = fl_find_packed_weight(recorder, run);
+    const fl_storage *weight = is_new ? fl_constant_weight(recorder, run) : nullptr;
     for (fl_value &v : run.values) {
         if (v.tag == FL_TENSOR) {
             if (is_new)
@@ -91,6 +90,8 @@ int fl_program::add_run(size_t index) {
             return -1;
         step.work += step.outs.back()->numel;
     }
+    if (weight)
+        step.weight = fl_find_packed_weight(weight, run);
     steps.push_back(std::move(step));
     return 0;
 }

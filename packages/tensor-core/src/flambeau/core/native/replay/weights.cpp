@@ -1,5 +1,6 @@
 /* Packing weights for replays: which, and how long a copy stands for its weight. */
 #include "replay/weights.h"
+#include "conv/winograd.h"
 #include "op_index.h"
 #include "runtime/alloc.h"
 #include <algorithm>
@@ -26,45 +27,62 @@ bool tells_of_writes(const fl_storage *s) {
     return s->kind != FL_S_FOREIGN && !(s->is_shared & ~(uint32_t)FL_S_READ_LATER) && !s->queue;
 }
 
-/* The extent of a weight that was there before and that no kernel of the recording writes. */
-const fl_extent *weight_of(const fl_recorder *r, const fl_kernel_run &run) {
-    if (run.op->index != FL_OP_linear || run.values[0].i < 0 || run.values[1].i < 0)
-        return nullptr;
-    const fl_extent &e = r->extents[(size_t)run.values[1].i];
-    const fl_memory &m = r->memories[e.memory];
-    const bool is_plain = m.outside && !m.is_written && m.outside->device_type == FL_CPU;
-    return is_plain && e.dtype == FL_F32 && e.shape.size() == 2 ? &e : nullptr;
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+int64_t product_elements(const fl_kernel_run &run) {
+    const fl_tensor *input = run.values[0].t, *weight = run.values[1].t;
+    const int64_t n = weight->shape[0], k = weight->shape[1], rows = input->numel / k;
+    return rows > MOST_ROWS ? 0 : fl_packed_matrix_elements(rows, n, k);
 }
 
-int64_t rows_of(const fl_extent &input) {
-    int64_t rows = 1;
-    for (size_t i = 0; i + 1 < input.shape.size(); i++)
-        rows *= input.shape[i];
-    return rows;
+int64_t window_elements(const fl_kernel_run &run) {
+    const fl_tensor *weight = run.values[1].t;
+    fl_conv_nd c;
+    if (fl_conv_read_forward(run.op, run.values.data(), 2, &c) < 0) {
+        fl_error_clear();
+        return 0;
+    }
+    return fl_conv_suits_winograd(c.p) ? fl_conv_laid_elements(weight->shape[0], weight->shape[1])
+                                       : 0;
+}
+
+fl_weight_layout layout_of(const fl_kernel_run &run) {
+    const fl_tensor *w = run.values[1].t;
+    const bool is_product = run.op->index == FL_OP_linear;
+    if (w->dtype != FL_F32 || w->ndim != (is_product ? 2 : 4) || !w->numel ||
+        !run.values[0].t->numel || !fl_is_contiguous(w))
+        return {};
+    return {(const float *)w->data, w->shape[0], w->shape[1], !is_product,
+            is_product ? product_elements(run) : window_elements(run)};
+}
+
+void pack(const fl_weight_layout &l, float *to) {
+    if (l.has_windows)
+        fl_conv_lay_windows(l.data, l.outputs, l.inputs, to);
+    else
+        fl_pack_matrix(l.data, l.outputs, l.inputs, to);
 }
 
 }  // namespace
 
-fl_packed_weight::fl_packed_weight(const fl_storage *s, const fl_extent &e, int64_t count)
-    : data((const float *)(s->ptr + e.start)), n(e.shape[0]), k(e.shape[1]), storage(s),
-      elements(count) {}
+/* ---- one weight ------------------------------------------------------------------------------ */
 
 fl_packed_weight::~fl_packed_weight() {
     auto is_gone = [](const std::weak_ptr<fl_packed_weight> &each) { return each.expired(); };
     known().erase(std::remove_if(known().begin(), known().end(), is_gone), known().end());
 }
 
-bool fl_packed_weight::is_of(const fl_storage *s, const fl_extent &e) const {
-    return storage == s && data == (const float *)(s->ptr + e.start) && n == e.shape[0] &&
-           k == e.shape[1];
+bool fl_packed_weight::is_of(const fl_storage *s, const fl_weight_layout &l) const {
+    return storage == s && layout.data == l.data && layout.has_windows == l.has_windows &&
+           layout.outputs == l.outputs && layout.inputs == l.inputs;
 }
 
 std::shared_ptr<const float> fl_packed_weight::make(void) const {
-    const size_t bytes = (size_t)elements * sizeof(float);
+    const size_t bytes = (size_t)layout.elements * sizeof(float);
     float *to = bytes_of_all + (int64_t)bytes > MOST_BYTES ? nullptr : (float *)fl_alloc(bytes);
     if (!to)
         return nullptr;
-    fl_pack_matrix(data, n, k, to);
+    pack(layout, to);
     bytes_of_all += (int64_t)bytes;
     return std::shared_ptr<const float>(to, [bytes](const float *memory) {
         bytes_of_all -= (int64_t)bytes;
@@ -84,38 +102,51 @@ std::shared_ptr<const float> fl_packed_weight::packed(void) {
     return memory;
 }
 
-std::shared_ptr<fl_packed_weight> fl_find_packed_weight(const fl_recorder *r,
+/* ---- weights of programs --------------------------------------------------------------------- */
+
+const fl_storage *fl_constant_weight(const fl_recorder *r, const fl_kernel_run &run) {
+    const bool reads_one = run.op->index == FL_OP_linear || run.op->index == FL_OP_conv2d;
+    if (!reads_one || run.values[0].i < 0 || run.values[1].i < 0)
+        return nullptr;
+    const fl_memory &m = r->memories[r->extents[(size_t)run.values[1].i].memory];
+    return m.is_written || !m.outside || m.outside->device_type != FL_CPU ? nullptr : m.outside;
+}
+
+std::shared_ptr<fl_packed_weight> fl_find_packed_weight(const fl_storage *s,
                                                         const fl_kernel_run &run) {
-    const fl_extent *e = weight_of(r, run);
-    if (!e || e->strides[1] != 1 || e->strides[0] != e->shape[1])
+    const fl_weight_layout layout = layout_of(run);
+    if (!layout.elements)
         return nullptr;
-    const int64_t rows = rows_of(r->extents[(size_t)run.values[0].i]);
-    const int64_t elements = fl_packed_matrix_elements(rows, e->shape[0], e->shape[1]);
-    if (!elements || rows > MOST_ROWS)
-        return nullptr;
-    const fl_storage *s = r->memories[e->memory].outside;
     for (const std::weak_ptr<fl_packed_weight> &each : known()) {
         std::shared_ptr<fl_packed_weight> found = each.lock();
-        if (found && found->is_of(s, *e))
+        if (found && found->is_of(s, layout))
             return found;
     }
-    auto made = std::make_shared<fl_packed_weight>(s, *e, elements);
+    auto made = std::make_shared<fl_packed_weight>(s, layout);
     known().push_back(made);
     return made;
 }
 
 int64_t fl_packed_weight_bytes(void) { return bytes_of_all; }
 
-fl_weight_offer::fl_weight_offer(fl_packed_weight *weight) : matrix_{} {
+fl_weight_offer::fl_weight_offer(fl_packed_weight *weight) {
     if (weight)
         memory_ = weight->packed();
     if (!memory_)
         return;
-    matrix_ = {weight->data, weight->n, weight->k, memory_.get()};
-    fl_offer_packed_matrix(&matrix_);
+    const fl_weight_layout &l = weight->layout;
+    if (l.has_windows) {
+        windows_ = {l.data, memory_.get(), true};
+        fl_conv_offer_packed(&windows_);
+    } else {
+        matrix_ = {l.data, l.outputs, l.inputs, memory_.get()};
+        fl_offer_packed_matrix(&matrix_);
+    }
 }
 
 fl_weight_offer::~fl_weight_offer() {
-    if (memory_)
-        fl_offer_packed_matrix(nullptr);
+    if (!memory_)
+        return;
+    fl_offer_packed_matrix(nullptr);
+    fl_conv_offer_packed(nullptr);
 }
