@@ -1,6 +1,7 @@
 /* A linear layer whose weights are int8, int4, float16 or bfloat16, and whose inputs are not
  * rounded. For a few rows, weights become floats in registers, group by group of columns, and
- * results have the same bits everywhere; for many, panels of them do in memory. */
+ * results have the same bits wherever there is fused multiply-add; for many, panels of them do in
+ * memory. */
 #include "matmul/kernels/weight_only.h"
 #include "common/args.h"
 #include "runtime/blas.h"

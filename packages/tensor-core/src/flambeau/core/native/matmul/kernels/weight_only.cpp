@@ -1,5 +1,5 @@
 /* Products with narrow weights: four columns at a time, 16 sums each in lanes that are the same at
- * every level, multiplied and added apart, so that results agree bit for bit. */
+ * every level, so that results agree bit for bit where there is fused multiply-add. */
 #include "matmul/kernels/weight_only_blocks.h"
 
 namespace {
@@ -20,32 +20,32 @@ const int FACTORS = 32;
 struct Factors {
     float scales[FACTORS], offsets[FACTORS];
 
-    /* Seldom called, by many: one copy of it. */
+    /* Seldom called, by many: one copy of it. Offsets only where there are some. */
     __attribute__((noinline)) void read(const Product *p, int64_t j, int64_t first) {
         const int64_t at = j * p->groups + first, left = p->groups - first;
         const int count = left < FACTORS ? (int)left : FACTORS;
         fill(scales, p->scales, p->scales_kind, at, count, 1);
-        fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
+        if (p->offsets)
+            fill(offsets, p->offsets, p->offsets_kind, at, count, 0);
     }
 
-    FL_TIGHT Group of(const Product *p, int64_t g) const {
-        return group_with(p, scales[g % FACTORS], offsets[g % FACTORS]);
+    template <class F> FL_TIGHT Group of(int64_t g) const {
+        return group_with<F>(scales[g % FACTORS], F::shifted ? offsets[g % FACTORS] : 0);
     }
 
     static FL_TIGHT void fill(float *to, const char *from, fl_narrow kind, int64_t at, int count,
                               float other) {
+        int i = 0;
         if (!from)
-            for (int i = 0; i < count; i++)
+            for (; i < count; i++)
                 to[i] = other;
 #if defined(__AVX2__)
-        else if (kind == FL_NARROW_F16 && count == FACTORS)
-            for (int i = 0; i < FACTORS; i += 8)
-                _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                    (const __m128i *)((const fl_f16 *)from + at + i))));
+        for (; kind == FL_NARROW_F16 && i + 8 <= count; i += 8)
+            _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                (const __m128i *)((const fl_f16 *)from + at + i))));
 #endif
-        else
-            for (int i = 0; i < count; i++)
-                to[i] = number(from, kind, at + i);
+        for (; i < count; i++)
+            to[i] = number(from, kind, at + i);
     }
 };
 
@@ -62,9 +62,11 @@ struct Sums {
         return _mm_cvtss_f32(two) + _mm_cvtss_f32(_mm_shuffle_ps(two, two, 1));
     }
 
-    FL_TIGHT void add(Eight weights, const float *x, int i) {
+    template <class F> FL_TIGHT void add(Eight weights, const float *x, int i) {
         Eight &to = i & 1 ? high : low;
-        to = _mm256_add_ps(to, _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), weights));
+        const Eight row = _mm256_loadu_ps(x + 8 * i);
+        to = F::fuses ? _mm256_fmadd_ps(row, weights, to)
+                      : _mm256_add_ps(to, _mm256_mul_ps(row, weights));
     }
 };
 
@@ -85,7 +87,7 @@ void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t 
         if (q == end) {
             if (g % FACTORS == 0)
                 factors.read(p, j, g);
-            group = factors.of(p, g);
+            group = factors.of<F>(g);
             end = ++g < p->groups ? end + p->group : p->padded;
         }
         alignas(64) char room[F::bytes];
@@ -94,11 +96,11 @@ void column(const Product *p, int64_t i, int64_t j, const char *weight, int64_t 
 #pragma GCC unroll 4
         for (int e = 0; e < 4; e++) {
             const Eight weights = F::eight(w, group, e);
-            r0.add(weights, x + q, e);
+            r0.add<F>(weights, x + q, e);
             if constexpr (R > 1) {
-                r1.add(weights, x + next + q, e);
-                r2.add(weights, x + 2 * next + q, e);
-                r3.add(weights, x + 3 * next + q, e);
+                r1.add<F>(weights, x + next + q, e);
+                r2.add<F>(weights, x + 2 * next + q, e);
+                r3.add<F>(weights, x + 3 * next + q, e);
             }
         }
     }
@@ -115,19 +117,19 @@ struct Four {
     Sums a, b, c, d;
 
     template <class F>
-    FL_TIGHT void add(const Product *p, const char *w, int64_t next, const Factors *factors,
-                      int64_t g, const float *x) {
-        const Group ga = factors[0].of(p, g), gb = factors[1].of(p, g);
-        const Group gc = factors[2].of(p, g), gd = factors[3].of(p, g);
+    FL_TIGHT void add(const char *w, int64_t next, const Factors *factors, int64_t g,
+                      const float *x) {
+        const Group ga = factors[0].of<F>(g), gb = factors[1].of<F>(g);
+        const Group gc = factors[2].of<F>(g), gd = factors[3].of<F>(g);
 #pragma GCC unroll 4
         for (int e = 0; e < 4; e++) {
-            a.add(F::eight(w, ga, e), x, e);
-            b.add(F::eight(w + next, gb, e), x, e);
+            a.add<F>(F::eight(w, ga, e), x, e);
+            b.add<F>(F::eight(w + next, gb, e), x, e);
         }
 #pragma GCC unroll 4
         for (int e = 0; e < 4; e++) {
-            c.add(F::eight(w + 2 * next, gc, e), x, e);
-            d.add(F::eight(w + 3 * next, gd, e), x, e);
+            c.add<F>(F::eight(w + 2 * next, gc, e), x, e);
+            d.add<F>(F::eight(w + 3 * next, gd, e), x, e);
         }
     }
 };
@@ -145,7 +147,7 @@ void lone_row(const Product *p, int64_t i, int64_t j, const char *weight, int64_
                 factors[c].read(p, j + c, g);
         const int64_t end = g + 1 < p->groups ? q + step : last;
         for (; q < end && q < stored; q++)
-            sums.add<F>(p, weight + q * F::bytes, row_bytes, factors, g, x + q * BLOCK);
+            sums.add<F>(weight + q * F::bytes, row_bytes, factors, g, x + q * BLOCK);
     }
     if (stored < last) {                /* the end of a row, with zeros past it */
         alignas(64) char room[4 * F::bytes];
@@ -154,7 +156,7 @@ void lone_row(const Product *p, int64_t i, int64_t j, const char *weight, int64_
             memcpy(room + c * F::bytes, weight + c * row_bytes + stored * F::bytes,
                    (size_t)(row_bytes - stored * F::bytes));
         }
-        sums.add<F>(p, room, F::bytes, factors, p->groups - 1, x + stored * BLOCK);
+        sums.add<F>(room, F::bytes, factors, p->groups - 1, x + stored * BLOCK);
     }
     finish(p, i, j, sums.a);
     finish(p, i, j + 1, sums.b);
@@ -193,12 +195,13 @@ struct Sums {
     V a, b, c, d;
 };
 
+template <class F>
 FL_TIGHT void add(Sums &to, const float *x, const V &a, const V &b, const V &c, const V &d) {
     const V row = *(const Loose *)x;
-    to.a += row * a;
-    to.b += row * b;
-    to.c += row * c;
-    to.d += row * d;
+    to.a = F::fuses ? sum_of_product(row, a, to.a) : to.a + row * a;
+    to.b = F::fuses ? sum_of_product(row, b, to.b) : to.b + row * b;
+    to.c = F::fuses ? sum_of_product(row, c, to.c) : to.c + row * c;
+    to.d = F::fuses ? sum_of_product(row, d, to.d) : to.d + row * d;
 }
 
 FL_TIGHT void finish(const Product *p, int64_t i, int64_t j, int cols, const Sums &sums) {
@@ -210,8 +213,15 @@ FL_TIGHT void finish(const Product *p, int64_t i, int64_t j, int cols, const Sum
 /* Blocks of four columns, and what they are worth. */
 struct Block {
     const char *a, *b, *c, *d;
-    int64_t ahead;
+    int64_t ahead, next;
     Group ga, gb, gc, gd;
+
+    template <class F> FL_TIGHT void set(const Factors *factors, int64_t g) {
+        ga = factors[0].of<F>(g);
+        gb = factors[1].of<F>(g);
+        gc = factors[2].of<F>(g);
+        gd = factors[3].of<F>(g);
+    }
 };
 
 /* v2 is to be short: one copy for each form there. */
@@ -221,30 +231,41 @@ struct Block {
 #define FL_INSIDE __attribute__((noinline))
 #endif
 
-/* Sums of R rows, `next` floats apart, with a block. */
-template <class F, int R>
-FL_INSIDE void add_block(const Block &w, int64_t at, const float *x, int64_t next, Sums &r0, Sums &r1,
-                        Sums &r2, Sums &r3) {
-    Pair a, b, c, d;
-    if (R == 1) {       /* the next four columns, which follow these */
+/* What the next four columns have there: of integers a line at a time, each column in its turn. */
+template <class F>
+FL_TIGHT void fetch(const Block &w, int64_t at) {
+    const uint64_t LINES = F::bytes / 16, first = (uint64_t)at / F::bytes * LINES;
+#pragma GCC unroll 4
+    for (uint64_t i = 0; F::bytes < 64 && i < LINES; i++)
+        __builtin_prefetch(w.a + at + w.ahead + (int64_t)((first + i) % 4) * w.next, 0, 2);
+    if (F::bytes >= 64) {
         __builtin_prefetch(w.a + at + w.ahead, 0, 2);
         __builtin_prefetch(w.b + at + w.ahead, 0, 2);
         __builtin_prefetch(w.c + at + w.ahead, 0, 2);
         __builtin_prefetch(w.d + at + w.ahead, 0, 2);
     }
+}
+
+/* Sums of R rows, `next` floats apart, with a block. */
+template <class F, int R>
+FL_INSIDE void add_block(const Block &w, int64_t at, const float *x, int64_t next, Sums &r0,
+                         Sums &r1, Sums &r2, Sums &r3) {
+    Pair a, b, c, d;
+    if (R == 1)
+        fetch<F>(w, at);
     F::expand(w.a + at, w.ga, a);
     F::expand(w.b + at, w.gb, b);
     F::expand(w.c + at, w.gc, c);
     F::expand(w.d + at, w.gd, d);
-    add(r0, x, a.low, b.low, c.low, d.low);
-    add(r0, x + 16, a.high, b.high, c.high, d.high);
+    add<F>(r0, x, a.low, b.low, c.low, d.low);
+    add<F>(r0, x + 16, a.high, b.high, c.high, d.high);
     if constexpr (R > 1) {
-        add(r1, x + next, a.low, b.low, c.low, d.low);
-        add(r1, x + next + 16, a.high, b.high, c.high, d.high);
-        add(r2, x + 2 * next, a.low, b.low, c.low, d.low);
-        add(r2, x + 2 * next + 16, a.high, b.high, c.high, d.high);
-        add(r3, x + 3 * next, a.low, b.low, c.low, d.low);
-        add(r3, x + 3 * next + 16, a.high, b.high, c.high, d.high);
+        add<F>(r1, x + next, a.low, b.low, c.low, d.low);
+        add<F>(r1, x + next + 16, a.high, b.high, c.high, d.high);
+        add<F>(r2, x + 2 * next, a.low, b.low, c.low, d.low);
+        add<F>(r2, x + 2 * next + 16, a.high, b.high, c.high, d.high);
+        add<F>(r3, x + 3 * next, a.low, b.low, c.low, d.low);
+        add<F>(r3, x + 3 * next + 16, a.high, b.high, c.high, d.high);
     }
 }
 
@@ -256,7 +277,7 @@ void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, 
     const int64_t next = p->padded, last = p->padded / BLOCK, stored = row_bytes / F::bytes;
     const int64_t jb = j + (cols > 1), jc = j + 2 * (cols > 2), jd = j + 3 * (cols > 3);
     Block w = {weight, weight + (jb - j) * row_bytes, weight + (jc - j) * row_bytes,
-               weight + (jd - j) * row_bytes, 4 * row_bytes, {}, {}, {}, {}};
+               weight + (jd - j) * row_bytes, 4 * row_bytes, row_bytes, {}, {}, {}, {}};
     Sums r0 = {}, r1 = {}, r2 = {}, r3 = {};
     Factors factors[4];
     for (int64_t g = 0, q = 0; g < p->groups; g++) {
@@ -265,11 +286,18 @@ void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, 
             factors[1].read(p, jb, g);
             factors[2].read(p, jc, g);
             factors[3].read(p, jd, g);
+            if (R == 1 && F::bytes < 64 && p->group == BLOCK) {
+                const int64_t left = p->groups - g, end = g + (left < FACTORS ? left : FACTORS);
+                for (; q < end; q++) {
+                    w.set<F>(factors, q);
+                    if (q < stored)
+                        add_block<F, R>(w, q * F::bytes, x + q * BLOCK, next, r0, r1, r2, r3);
+                }
+                g = q - 1;
+                continue;
+            }
         }
-        w.ga = factors[0].of(p, g);
-        w.gb = factors[1].of(p, g);
-        w.gc = factors[2].of(p, g);
-        w.gd = factors[3].of(p, g);
+        w.set<F>(factors, g);
         const int64_t end = g + 1 < p->groups ? q + p->group / BLOCK : last;
         for (const int64_t whole = end < stored ? end : stored; q < whole; q++)
             add_block<F, R>(w, q * F::bytes, x + q * BLOCK, next, r0, r1, r2, r3);
@@ -309,7 +337,7 @@ void spread(const Product *p, int64_t j, int cols, float *room) {
         const char *w = p->weight + (j + e) * p->row_bytes;
         float *to = room + e * p->padded;
         for (int64_t g = 0, q = 0; g < p->groups; g++) {
-            const Group group = group_of(p, j + e, g);
+            const Group group = group_of<F>(p, j + e, g);
             const int64_t end = g + 1 < p->groups ? q + p->group : p->padded;
             for (; q < end; q += BLOCK) {
                 alignas(64) char part[F::bytes];
@@ -337,9 +365,9 @@ void columns_of(const Product *p, int64_t begin, int64_t end, float *room) {
         const int64_t row_bytes = p->padded * (int64_t)sizeof(float);
         int64_t i = 0;
         for (; i + 4 <= p->m; i += 4)
-            tile<Spread, 4>(&whole, i, j, cols, (const char *)room, row_bytes);
+            tile<Spread<F::fuses>, 4>(&whole, i, j, cols, (const char *)room, row_bytes);
         for (; i < p->m; i++)
-            tile<Spread, 1>(&whole, i, j, cols, (const char *)room, row_bytes);
+            tile<Spread<F::fuses>, 1>(&whole, i, j, cols, (const char *)room, row_bytes);
     }
 }
 

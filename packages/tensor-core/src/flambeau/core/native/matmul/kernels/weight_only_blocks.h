@@ -16,6 +16,21 @@ struct Pair {
     V low, high;
 };
 
+FL_TIGHT V sum_of_product(const V &a, const V &b, const V &c) {
+    const int PARTS = sizeof(V) / sizeof(f32_reg);
+    f32_reg left[PARTS], right[PARTS], sums[PARTS];
+    memcpy(left, &a, sizeof a);
+    memcpy(right, &b, sizeof b);
+    memcpy(sums, &c, sizeof c);
+    for (int i = 0; i < PARTS; i++)
+        sums[i] = fused(left[i], right[i], sums[i]);
+    V to;
+    memcpy(&to, sums, sizeof to);
+    return to;
+}
+
+FL_TIGHT V filled(float x) { return x - V{}; }
+
 FL_TIGHT float widened(fl_f16 x) {
 #if defined(__F16C__)
     return _cvtsh_ss(x.v);
@@ -33,30 +48,31 @@ FL_TIGHT float number(const char *at, fl_narrow kind, int64_t i) {
 
 /* What integers of a group are worth. */
 struct Group {
-    float scale, offset, centre;
+    float scale, offset;
 #if defined(__AVX512F__)
     V table;                        /* of the 16 numbers that four bits hold */
 #endif
 };
 
-FL_TIGHT Group group_with(const Product *p, float scale, float offset) {
-    Group to = {scale, offset, p->kind == FL_NARROW_I4 && !p->offsets ? 8.0f : 0.0f};
+/* Of a form F: its integers count from -F::centre, and have an offset if F::shifted. */
+template <class F> FL_TIGHT Group group_with(float scale, float offset) {
+    Group to = {scale, offset};
 #if defined(__AVX512F__)
-    const V digits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    to.table = (digits - to.centre) * scale + offset;
+    const V digits = V{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} - F::centre;
+    to.table = F::shifted ? sum_of_product(digits, filled(scale), filled(offset)) : digits * scale;
 #endif
     return to;
 }
 
-FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
+template <class F> FL_TIGHT Group group_of(const Product *p, int64_t j, int64_t g) {
     const int64_t at = j * p->groups + g;
-    return group_with(p, p->scales ? number(p->scales, p->scales_kind, at) : 1,
-                      p->offsets ? number(p->offsets, p->offsets_kind, at) : 0);
+    return group_with<F>(p->scales ? number(p->scales, p->scales_kind, at) : 1,
+                         p->offsets ? number(p->offsets, p->offsets_kind, at) : 0);
 }
 
 #if defined(__AVX512F__)
 FL_TIGHT __m512i wide(const char *w, int q) {
-    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)w + q));
+    return _mm512_maskz_cvtepi8_epi32(-1, _mm_loadu_si128((const __m128i *)w + q));
 }
 #elif defined(__AVX2__)
 #define FL_EIGHTS                   /* blocks are expanded eight columns at a time */
@@ -64,10 +80,16 @@ typedef __m256 Eight;
 
 template <bool SHIFTED>
 FL_TIGHT Eight worth(__m256i q, const Group &g) {
-    const Eight scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(g.scale));
-    return SHIFTED ? _mm256_add_ps(scaled, _mm256_set1_ps(g.offset)) : scaled;
+    const Eight whole = _mm256_cvtepi32_ps(q), scale = _mm256_set1_ps(g.scale);
+    return SHIFTED ? _mm256_fmadd_ps(whole, scale, _mm256_set1_ps(g.offset))
+                   : _mm256_mul_ps(whole, scale);
 }
 #endif
+
+template <bool SHIFTED>
+FL_TIGHT V worth(const V &whole, const Group &g) {
+    return SHIFTED ? sum_of_product(whole, filled(g.scale), filled(g.offset)) : whole * g.scale;
+}
 
 /* A block of 32 columns as floats; `bytes` is what it takes in memory. Where eight columns fill a
  * register, `eight` gives the i-th eight of them, and a block is never in memory as a whole.
@@ -75,6 +97,8 @@ FL_TIGHT Eight worth(__m256i q, const Group &g) {
 template <bool SHIFTED>
 struct Int8 {
     static const int64_t bytes = 32;
+    static const bool shifted = SHIFTED, fuses = true;
+    static constexpr float centre = 0;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
         const __m128i q = _mm_loadl_epi64((const __m128i *)(w + 8 * i));
@@ -83,19 +107,15 @@ struct Int8 {
 #else
     static FL_TIGHT void expand(const char *w, const Group &g, Pair &to) {
 #if defined(__AVX512F__)
-        to = {(V)_mm512_cvtepi32_ps(wide(w, 0)), (V)_mm512_cvtepi32_ps(wide(w, 1))};
+        to = {(V)_mm512_maskz_cvtepi32_ps(-1, wide(w, 0)),
+              (V)_mm512_maskz_cvtepi32_ps(-1, wide(w, 1))};
 #else
         for (int i = 0; i < 16; i++) {
             to.low[i] = (float)((const int8_t *)w)[i];
             to.high[i] = (float)((const int8_t *)w)[i + 16];
         }
 #endif
-        to.low = to.low * g.scale;
-        to.high = to.high * g.scale;
-        if (SHIFTED) {
-            to.low += g.offset;
-            to.high += g.offset;
-        }
+        to = {worth<SHIFTED>(to.low, g), worth<SHIFTED>(to.high, g)};
     }
 #endif
 };
@@ -103,6 +123,8 @@ struct Int8 {
 template <bool SHIFTED>
 struct Int4 {
     static const int64_t bytes = 16;
+    static const bool shifted = SHIFTED, fuses = true;
+    static constexpr float centre = SHIFTED ? 0 : 8;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
         const __m128i q = _mm_loadl_epi64((const __m128i *)(w + 8 * (i & 1)));
@@ -123,16 +145,17 @@ struct Int4 {
             to.low[i] = (float)((uint8_t)w[i] & 15);
             to.high[i] = (float)((uint8_t)w[i] >> 4);
         }
-        to.low = (to.low - g.centre) * g.scale + g.offset;
-        to.high = (to.high - g.centre) * g.scale + g.offset;
+        to = {worth<SHIFTED>(to.low - centre, g), worth<SHIFTED>(to.high - centre, g)};
 #endif
     }
 #endif
 };
 
 template <class H>
-struct Half {
+struct Half {                       /* at the speed of memory either way, fused no faster */
     static const int64_t bytes = 64;
+    static const bool shifted = false, fuses = false;
+    static constexpr float centre = 0;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &, int i);
 #else
@@ -167,8 +190,11 @@ template <> FL_TIGHT Eight Half<fl_bf16>::eight(const char *w, const Group &, in
 #endif
 
 /* Rows that were spread before. */
+template <bool FUSES>
 struct Spread {
     static const int64_t bytes = 128;
+    static const bool shifted = false, fuses = FUSES;
+    static constexpr float centre = 0;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &, int i) {
         return _mm256_loadu_ps((const float *)w + 8 * i);
