@@ -77,10 +77,9 @@ def create_selective_checkpoint_contexts(
     # Only here, because seeing calls needs all of flambeau.library.
     from flambeau.utils._checkpoint_modes import modes, policy_of
 
-    policy = policy_fn_or_list
     if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
-        policy = policy_of(list(policy_fn_or_list))
-    elif not callable(policy_fn_or_list):
+        return modes(policy_of(list(policy_fn_or_list)), allow_cache_entry_mutation)
+    if not callable(policy_fn_or_list):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops, not "
                         f"{type(policy_fn_or_list).__name__}")
-    return modes(policy, allow_cache_entry_mutation)
+    return modes(policy_fn_or_list, allow_cache_entry_mutation)
