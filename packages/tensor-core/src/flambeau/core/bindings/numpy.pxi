@@ -194,8 +194,8 @@ cdef object _over_buffer(object view, int code, int64_t count, Py_ssize_t offset
     return fl_steal(t)
 
 
-def _array_interface(Tensor t not None):
-    """The array-interface dict of a CPU tensor."""
+cdef int _expect_shareable(Tensor t) except -1:
+    """Refuse what NumPy cannot show, and run what still has to write to the memory."""
     if t._device_type != FL_CPU:
         raise TypeError(f"can't convert a tensor on {t.device} to numpy; write x.cpu() first")
     if fl_thread.mode & FL_M_GRAD and fl_requires_grad(<fl_tensor *><PyObject *>t):
@@ -204,6 +204,12 @@ def _array_interface(Tensor t not None):
     if t._dtype not in _typestr:
         raise TypeError(f"NumPy has no dtype {t.dtype}; write x.float().numpy()")
     _about_to_share(t, "numpy()")
+    return 0
+
+
+def _array_interface(Tensor t not None):
+    """The array-interface dict of a CPU tensor."""
+    _expect_shareable(t)
     size = fl_itemsize(t._dtype)
     return {"version": 3, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
             "strides": tuple([t._strides[i] * size for i in range(t._ndim)]),
@@ -238,14 +244,13 @@ def raw_bytes(Tensor t not None):
     return (<const char *>t._data)[:t._numel * fl_itemsize(t._dtype)]
 
 
-class _Shared:
-    """Carries an array interface and keeps the memory alive: the tensor may get other memory."""
-
-    def __init__(self, Tensor t not None):
-        self.__array_interface__ = _array_interface(t)
-        self.storage = <object>t._storage
+cdef object _asarray = None
 
 
 def _to_numpy(Tensor t not None):
-    import numpy
-    return numpy.asarray(_Shared(t))
+    global _asarray
+    if _asarray is None:
+        import numpy
+        _asarray = numpy.asarray
+    _expect_shareable(t)
+    return _asarray(t)      # by the buffer protocol, several times as fast as a dict of facts
