@@ -22,9 +22,18 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, Tensor) or (x.ndim == 0 and not is_sparse(x))
 
 
+def _check_dtypes(what: str, self: Any, other: Any, alpha: Any) -> None:
+    """Refuse dtypes and factors that dense tensors refuse, in the same words."""
+    if isinstance(self, Tensor) and isinstance(other, Tensor):
+        empty = _op["empty"]
+        _op[what](empty((0,), dtype=self.dtype), empty((0,), dtype=other.dtype), alpha=alpha)
+
+
 @handles("add")
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self + alpha * other``, of two sparse tensors or a dense and a sparse one."""
+    if alpha != 1:
+        _check_dtypes("add", self, other, alpha)
     if is_sparse(self) and is_sparse(other):
         return _add_sparse(self, other, alpha)
     if not is_sparse(self) and isinstance(self, Tensor):
@@ -56,6 +65,11 @@ def _sum_of(result: Any, a: Any, b: Any, alpha: Any) -> Any:
     return tie("Add", result, (a, b), lambda g, needs: (g, g if alpha == 1 else g * factor))
 
 
+def _times(alpha: Any, values: Any) -> Any:
+    """In the dtype of the result: before, the negative of an unsigned number would wrap."""
+    return values if alpha == 1 else (values * alpha).to(values.dtype)
+
+
 def _joined(a: Any, b: Any, alpha: Any) -> Any:
     dtype = _core.promote_types(a.dtype, b.dtype)
     if isinstance(a, CompressedTensor) or isinstance(b, CompressedTensor):
@@ -64,11 +78,11 @@ def _joined(a: Any, b: Any, alpha: Any) -> Any:
     if a._nnz() == 0 and b._nnz():
         a = with_sparse_dim(a, b.sparse_dim())
     b = with_sparse_dim(b, a.sparse_dim())
-    added = b._held if alpha == 1 else b._held * alpha
+    held, added = a._held.to(dtype), _times(alpha, b._held.to(dtype))
     at = _op["cat"]([a._at, b._at], 1)
-    values = _op["cat"]([a._held.to(dtype), added.to(dtype)], 0)
+    values = _op["cat"]([held, added], 0)
     if a._at is b._at and a._ordered:
-        return new_coo(a._at, a._held.to(dtype) + added.to(dtype), tuple(a.shape), True)
+        return new_coo(a._at, held + added, tuple(a.shape), True)
     both = new_coo(at, values, tuple(a.shape), False)
     return both.coalesce() if a._ordered and b._ordered else both
 
@@ -94,11 +108,11 @@ def _scattered(dense: Any, other: Any, alpha: Any) -> Any:
 def _scatter_into(target: Any, other: Any, alpha: Any) -> Any:
     """Add to contiguous memory."""
     other = to_coo(other)
-    values = other._held if alpha == 1 else other._held * alpha
     if target.dtype.name == "bool":
         return target.logical_or_(to_dense(other))
+    values = _times(alpha, other._held.to(target.dtype))
     flat = target.view(product_of(sparse_shape(other)), *target.shape[other.sparse_dim():])
-    flat.index_add_(0, keys(other._at, sparse_shape(other)), values.to(target.dtype))
+    flat.index_add_(0, keys(other._at, sparse_shape(other)), values)
     return target
 
 
@@ -109,6 +123,8 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         and tuple(self.shape) == tuple(other.shape) \
         and _core.can_cast(other.dtype, self.dtype)
     if plain:
+        if alpha != 1:
+            _check_dtypes("add", self, other, alpha)
         _scatter_into(self, other.detach(), alpha)
         return self
     return write(self, add(self, other, alpha=alpha), "add")
@@ -117,18 +133,21 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 @handles("sub")
 def subtract(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
+    _check_dtypes("sub", self, other, alpha)
     return add(self, other, alpha=-alpha)
 
 
 @handles("sub", into=WRITING)
 def subtract_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self -= alpha * other``."""
+    _check_dtypes("sub", self, other, alpha)
     return add_(self, other, alpha=-alpha)
 
 
 @handles("rsub")
 def subtract_from(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
+    _check_dtypes("sub", other, self, alpha)
     return add(other, self, alpha=-alpha)
 
 
