@@ -246,11 +246,14 @@ def _distances_by_product(x, y):
 
 def _distances_of_stacks(x, y, p):
     """Both broadcast to one stack of matrices."""
-    batch = broadcast_shape("cdist", [x.shape[:-2], y.shape[:-2]])
-    stacks = [_op["expand"](t, (*batch, *t.shape[-2:])) for t in (x, y)]
-    one, other = [_op["reshape"](t, (prod(batch), *t.shape[-2:])) for t in stacks]
-    distances = _op["cdist_of"](one, other, p)
-    return _op["reshape"](distances, (*batch, x.shape[-2], y.shape[-2]))
+    batch, other, rows, columns = x.shape[:-2], y.shape[:-2], x.shape[-2:], y.shape[-2:]
+    if batch != other:
+        batch = broadcast_shape("cdist", [batch, other])
+        x, y = _op["expand"](x, (*batch, *rows)), _op["expand"](y, (*batch, *columns))
+    count = prod(batch)
+    distances = _op["cdist_of"](_op["reshape"](x, (count, *rows)),
+                                _op["reshape"](y, (count, *columns)), p)
+    return _op["reshape"](distances, (*batch, rows[0], columns[0]))
 
 
 _MODES = {None: "auto", "use_mm_for_euclid_dist_if_necessary": "auto",
@@ -259,20 +262,21 @@ _MODES = {None: "auto", "use_mm_for_euclid_dist_if_necessary": "auto",
 
 
 def cdist(x1, x2, p, compute_mode):
-    if x1.ndim < 2 or x2.ndim < 2:
-        raise RuntimeError(f"cdist only supports at least 2D tensors, got shapes {list(x1.shape)} "
-                           f"and {list(x2.shape)}")
-    if x1.shape[-1] != x2.shape[-1]:
+    one, other = x1.shape, x2.shape
+    if len(one) < 2 or len(other) < 2:
+        raise RuntimeError(f"cdist only supports at least 2D tensors, got shapes {list(one)} and "
+                           f"{list(other)}")
+    if one[-1] != other[-1]:
         raise RuntimeError("cdist(): X1 and X2 must have the same number of columns. X1: "
-                           f"{x1.shape[-1]} X2: {x2.shape[-1]}")
+                           f"{one[-1]} X2: {other[-1]}")
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if compute_mode not in _MODES:
         raise RuntimeError(f"cdist: {compute_mode!r} is not a valid value for compute_mode; it is "
                            f"one of {[m for m in _MODES if isinstance(m, str)]}")
     mode = _MODES[compute_mode]
-    large = x1.shape[-2] > 25 or x2.shape[-2] > 25
-    if p == 2 and x1.shape[-1] and (mode == "always" or (mode == "auto" and large)):
+    large = one[-2] > 25 or other[-2] > 25
+    if p == 2 and one[-1] and (mode == "always" or (mode == "auto" and large)):
         return _distances_by_product(x1, x2)
     if p in (1, 2, _INF) and x1.dtype is x2.dtype and x1.is_floating_point():
         return _distances_of_stacks(x1, x2, p)

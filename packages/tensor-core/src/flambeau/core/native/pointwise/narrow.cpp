@@ -34,8 +34,15 @@ int kernel_of(uint32_t index) {
     case FL_OP_logical_and: return FL_NARROW_BOTH;
     case FL_OP_logical_or: return FL_NARROW_EITHER;
     case FL_OP_logical_xor: return FL_NARROW_ONE;
+    case FL_OP_neg: return FL_NARROW_SUB;
+    case FL_OP_abs: return FL_NARROW_DISTANCE;
     }
     return -1;
+}
+
+/* Operators of one operand: 0 and that, with an operator of two. */
+bool is_beside_zero(uint32_t index, bool half) {
+    return index == FL_OP_relu || (!half && (index == FL_OP_neg || index == FL_OP_abs));
 }
 
 int half_kernel_of(uint32_t index) {
@@ -48,6 +55,7 @@ int half_kernel_of(uint32_t index) {
     case FL_OP_minimum: return FL_HALF_MIN;
     case FL_OP_clamp_min: return FL_HALF_MAX;
     case FL_OP_clamp_max: return FL_HALF_MIN;
+    case FL_OP_relu: return FL_HALF_MAX;        /* 0 comes first, and is kept beside -0 */
     }
     return -1;
 }
@@ -134,6 +142,14 @@ bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_t
     fl_narrow_fn raise = function_of(FL_NARROW_MAX, FL_HALF_MAX, dtype);
     fl_narrow_fn lower = function_of(FL_NARROW_MIN, FL_HALF_MIN, dtype);
     const int64_t size = fl_itemsize(dtype);
+    if (!is_half(dtype) && x.step > 0 && low.step == 0 && high.step == 0) {
+        auto clamp = FL_PICK(fl_narrow_kernels)->clamp[column_of(dtype)];
+        fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+            clamp(x.from(begin, size), low.number, high.number, out->data + begin * size,
+                  end - begin);
+        });
+        return true;
+    }
     if (x.step > 0 && low.step < 0 && high.step < 0) {
         auto clamp = FL_PICK(fl_half_kernels)->clamp[dtype == FL_BF16];
         fl_parallel(out->numel, 4 * FL_GRAIN, [&](int64_t begin, int64_t end) {
@@ -253,7 +269,6 @@ struct Rows {
     }
 };
 
-/* relu of integers is the greater of them and 0. */
 fl_value zero() {
     fl_value v = {};
     v.tag = FL_INT;
@@ -264,21 +279,21 @@ fl_value zero() {
 
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
                    const fl_tensor *out) {
-    bool half = is_half(dtype);
-    if (half && pw->n_in == 1)
+    bool half = is_half(dtype), beside_zero = is_beside_zero(op->index, half);
+    if (half && pw->n_in == 1 && !beside_zero)
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
     if (op->index == FL_OP_floor_divide && dtype == FL_I64)
         return run_division(pw, in, out);
-    bool above_zero = op->index == FL_OP_relu;
     int column = half ? dtype == FL_BF16 : column_of(dtype);
     int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
     bool compares = !half && kernel >= FL_NARROW_EQ;
-    if (kernel < 0 || pw->n_in != (above_zero ? 1 : 2) ||
+    if (kernel < 0 || pw->n_in != (beside_zero ? 1 : 2) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in))
         return false;
-    const fl_value &left = in[pw->operand[0]], right = above_zero ? zero() : in[pw->operand[1]];
+    const fl_value left = beside_zero ? zero() : in[pw->operand[0]];
+    const fl_value right = in[pw->operand[beside_zero ? 0 : 1]];
     fl_narrow_fn run = function_of(kernel, kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
     Side a, b;

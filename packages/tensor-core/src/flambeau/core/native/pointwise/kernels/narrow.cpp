@@ -29,6 +29,11 @@ struct Max {
 struct Min {
     template <class T> static T of(T a, T b) { return a < b ? a : b; }
 };
+struct Distance {
+    template <class T> static T of(T a, T b) {
+        return a > b ? (T)((uint32_t)a - (uint32_t)b) : (T)((uint32_t)b - (uint32_t)a);
+    }
+};
 
 /* Floats that hold all numbers of a dtype: processors divide floats several at a time. A quotient
  * can only round up to an integer that it does not reach where the dividend needs all bits of the
@@ -94,12 +99,22 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
     }
 }
 
+template <class T>
+void clamp(const void *from, int64_t low, int64_t high, void *to, int64_t n) {
+    const T *x = (const T *)from, least = (T)low, most = (T)high;
+    T *out = (T *)to;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+        out[i] = Min::of(Max::of(x[i], least), most);
+}
+
 }  // namespace
 
 #define FL_EACH(OP) {run<OP, uint8_t>, run<OP, int8_t>, run<OP, int16_t>, run<OP, int32_t>}
 
 extern const fl_narrow_kernels FL_LEVEL(fl_narrow_kernels) = {
     {FL_EACH(Add), FL_EACH(Sub), FL_EACH(Mul), FL_EACH(Max), FL_EACH(Min), FL_EACH(And),
-     FL_EACH(Or), FL_EACH(Xor), FL_EACH(FloorDivide), FL_EACH(Remainder), FL_EACH(Fmod),
-     FL_EACH(Eq), FL_EACH(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge), FL_EACH(Both),
-     FL_EACH(Either), FL_EACH(One)}};
+     FL_EACH(Or), FL_EACH(Xor), FL_EACH(Distance), FL_EACH(FloorDivide), FL_EACH(Remainder),
+     FL_EACH(Fmod), FL_EACH(Eq), FL_EACH(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge),
+     FL_EACH(Both), FL_EACH(Either), FL_EACH(One)},
+    {clamp<uint8_t>, clamp<int8_t>, clamp<int16_t>, clamp<int32_t>}};
