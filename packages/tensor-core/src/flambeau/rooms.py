@@ -42,6 +42,7 @@ ROOMS = {
     "utils.data": "flambeau-nn",
     "distributions": "flambeau-nn",
     "distributed.tensor": "flambeau-nn",
+    "distributed.fsdp": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "utils.flop_counter": "flambeau-nn",
     "optim": "flambeau-optim",

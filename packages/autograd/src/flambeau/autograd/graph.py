@@ -107,9 +107,20 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> None:
         push_saved_hooks(self.pack_hook, self.unpack_hook, self._ours)
+        _blocks.hooks = (*saved_tensors_hooks_around(), self)
 
     def __exit__(self, *exception: object) -> None:
+        _blocks.hooks = saved_tensors_hooks_around()[:-1]
         pop_saved_hooks()
+
+
+_blocks = threading.local()
+
+
+def saved_tensors_hooks_around() -> tuple[saved_tensors_hooks, ...]:
+    """The blocks of hooks that this thread is in, the outermost first."""
+    found: tuple[saved_tensors_hooks, ...] = getattr(_blocks, "hooks", ())
+    return found
 
 
 class save_on_cpu(saved_tensors_hooks):

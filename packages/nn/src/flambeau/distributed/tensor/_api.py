@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,7 +117,7 @@ class DTensor(Tensor):
         Raises:
             ValueError: Placements do not fit mesh or tensor.
         """
-        mesh = device_mesh or _default_mesh()
+        mesh = device_mesh or default_mesh()
         placed = normalized(placements, mesh, local_tensor.ndim)
         spec = spec_of(local_tensor, mesh, placed, shape, stride)
         if run_check:
@@ -213,11 +214,17 @@ def _dropped(x: Any, p: float = 0.5, training: bool = True, inplace: bool = Fals
     return x.mul_(factor) if inplace else x * factor
 
 
-def _default_mesh() -> DeviceMesh:
+_meshes: weakref.WeakKeyDictionary[Any, DeviceMesh] = weakref.WeakKeyDictionary()
+
+
+def default_mesh() -> DeviceMesh:
+    """All processes, in one dimension."""
     if distributed.GroupMember.WORLD is None:
         distributed.init_process_group()
-    count = distributed.get_world_size()
-    return DeviceMesh("cpu", flambeau.arange(count))
+    world = distributed.GroupMember.WORLD
+    if world not in _meshes:
+        _meshes[world] = DeviceMesh("cpu", flambeau.arange(distributed.get_world_size()))
+    return _meshes[world]
 
 
 def distribute_tensor(
@@ -251,7 +258,7 @@ def distribute_tensor(
         (Shard(dim=0),)
         >>> destroy_process_group()
     """
-    mesh = device_mesh or _default_mesh()
+    mesh = device_mesh or default_mesh()
     placed = normalized(placements, mesh, tensor.ndim)
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != mesh or tensor.placements != placed:
@@ -298,7 +305,7 @@ def distribute_module(
     """
     from flambeau import nn
 
-    mesh = device_mesh or _default_mesh()
+    mesh = device_mesh or default_mesh()
     if getattr(module, "_distribute_module_applied", False):
         raise RuntimeError("distribute_module should only be called once on a module, but it has "
                            "already been called on this module!")

@@ -81,6 +81,8 @@ class Call:
             args, kwargs = self.with_inputs([
                 flambeau.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
                 for t in self.inputs])
+            if kwargs.get("device") is not None:
+                kwargs = {**kwargs, "device": "meta"}
             results = tree_flatten(self.func(*args, **kwargs))[0]
             found = [Meta(tuple(r.shape), r.stride(), r.dtype) for r in results
                      if isinstance(r, Tensor)]

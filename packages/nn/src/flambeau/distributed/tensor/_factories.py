@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau
 
-from ._api import DTensor, _default_mesh
+from ._api import DTensor, default_mesh
 from ._layout import contiguous_stride, normalized, part
 from ._redistribute import redistribute
 from ._spec import DTensorSpec
@@ -26,7 +26,7 @@ def _made(
     make: Callable[..., Any], size: Sequence[Any], mesh: Mesh, placements: Any, random: bool,
     options: dict[str, Any],
 ) -> DTensor:
-    mesh = mesh or _default_mesh()
+    mesh = mesh or default_mesh()
     shape, grad = _shape(size), options.pop("requires_grad", False)
     placed = normalized(placements, mesh, len(shape))
     if random:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flambeau.core import _core
@@ -24,19 +25,18 @@ def _names() -> list[str]:
     return [*(key for key in found if not key.startswith(_BY_ROW)), *_MADE_OF_OTHERS]
 
 
-def aligned(x: Any, ndim: int, dim: int) -> Placement:
+def aligned(x: Any, shape: Sequence[int], dim: int) -> Placement:
     """How a tensor is shared whose elements belong to the rows of a result along a dimension."""
-    own = dim - (ndim - x.ndim)
-    return R if own < 0 or x.shape[own] == 1 else Shard(own)
+    own = dim - (len(shape) - x.ndim)
+    return R if own < 0 or x.shape[own] != shape[dim] else Shard(own)
 
 
 def sharded(call: Call) -> list[Strategy]:
     """Rows of results from rows of tensors."""
-    out = call.outs[0]
-    ndim = len(out.shape)
-    outs = [Shard(dim) for dim in range(ndim) if out.shape[dim] > 1 or call.size == 1]
-    return [Strategy((each,) * len(call.outs),
-                     tuple(aligned(x, ndim, each.dim) for x in call.inputs)) for each in outs]
+    shape = call.outs[0].shape
+    return [Strategy((Shard(dim),) * len(call.outs),
+                     tuple(aligned(x, shape, dim) for x in call.inputs))
+            for dim in range(len(shape))]
 
 
 @rule(*_names())

@@ -42,9 +42,9 @@ def products(call: Call) -> list[Strategy]:
 def added(call: Call) -> list[Strategy]:
     """Products to which a tensor is added."""
     bias, a, b = call.inputs
-    ndim = call.outs[0].ndim
+    shape = call.outs[0].shape
     found = []
-    for out, x, y in _product(a, b, ndim):
-        added = aligned(bias, ndim, out.dim) if isinstance(out, Shard) else SUM
+    for out, x, y in _product(a, b, len(shape)):
+        added = aligned(bias, shape, out.dim) if isinstance(out, Shard) else SUM
         found.append(Strategy((out,), (added, x, y)))
     return found

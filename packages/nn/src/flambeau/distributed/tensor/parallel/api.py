@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
-from .._api import _default_mesh
+from .._api import default_mesh
 from .style import ParallelStyle
 
 __all__ = ["parallelize_module"]
@@ -48,7 +48,7 @@ def parallelize_module(
         ((Shard(dim=1),), flambeau.Size([3, 2]))
         >>> distributed.destroy_process_group()
     """
-    mesh = device_mesh or _default_mesh()
+    mesh = device_mesh or default_mesh()
     if mesh.ndim != 1:
         raise ValueError(f"parallelize_module(): a mesh of one dimension, not {mesh}; give one of "
                          'its dimensions, such as mesh["tp"]')
