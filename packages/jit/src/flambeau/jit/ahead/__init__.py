@@ -17,6 +17,7 @@
 ``lookup``     rows of a table
 ``moves``      joined tensors, and elements chosen by index
 ``searches``   where the greatest element is; all, any, counts
+``state``      programs that write to buffers, which live from run to run
 ``memory``     where each buffer lies in the arena
 ``emit``       the object file
 ``header``     the C header

@@ -121,11 +121,27 @@ def _driver(unit: Unit, name: str, weights: str) -> str:
             args.append(f"ptr {pointer}")
         body.append(f"  call void @step{step.function}({', '.join(args)})")
     body += ["  %status = load i32, ptr %arena, align 4", "  ret i32 %status"]
-    arguments = ", ".join([*inputs, *outputs, "ptr noalias %arena"])
+    state = ["ptr noalias %state"] if unit.state else []
+    arguments = ", ".join([*inputs, *outputs, *state, "ptr noalias %arena"])
     lines = [f"declare void @step{number}({', '.join(['ptr'] * _arity(unit, number))})"
              for number in range(len(unit.texts))]
     return "\n".join([*_globals(unit, name, weights), *lines,
-                      f"define i32 @{name}_run({arguments}) {{", *body, "}"])
+                      f"define i32 @{name}_run({arguments}) {{", *body, "}",
+                      *(_reset(unit, name, weights) if unit.state else [])])
+
+
+def _reset(unit: Unit, name: str, weights: str) -> list[str]:
+    """``NAME_reset``: state as it was when the program was compiled."""
+    copy = "void @llvm.memcpy.p0.p0.i64"
+    base = f"@{name}_weights" if weights == "embedded" else "%weights"
+    load = [] if weights == "embedded" else [f"  %weights = load ptr, ptr @{name}_weights"]
+    body = []
+    for number, (buffer, image) in enumerate(unit.state):
+        body += [f"  %to{number} = getelementptr i8, ptr %state, i64 {buffer.offset}",
+                 f"  %from{number} = getelementptr i8, ptr {base}, i64 {image.start}",
+                 f"  call {copy}(ptr %to{number}, ptr %from{number}, i64 {buffer.bytes}, i1 false)"]
+    return [f"declare {copy}(ptr, ptr, i64, i1)", f"define void @{name}_reset(ptr %state) {{",
+            *load, *body, "  ret void", "}"]
 
 
 def _arity(unit: Unit, number: int) -> int:
@@ -134,8 +150,8 @@ def _arity(unit: Unit, number: int) -> int:
 
 def _base(place: Place, name: str, weights: str) -> tuple[str, int]:
     buffer = place.buffer
-    if buffer.kind == "arena":
-        return "%arena", buffer.offset + place.start
+    if buffer.kind in ("arena", "state"):
+        return f"%{buffer.kind}", buffer.offset + place.start
     if buffer.kind == "weights":
         return (f"@{name}_weights" if weights == "embedded" else "%weights"), place.start
     return f"%{buffer.kind}{buffer.number}", place.start

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.jit import bridge
 from flambeau.jit.ahead.emit import Target, object_file, target_of
 from flambeau.jit.ahead.expand import expanded
-from flambeau.jit.ahead.fixed import fixed, shape_of
+from flambeau.jit.ahead.fixed import fixed
 from flambeau.jit.ahead.header import header
 from flambeau.jit.ahead.lowering import is_known, lower
-from flambeau.jit.ahead.memory import plan
+from flambeau.jit.ahead.memory import plan, plan_state
 from flambeau.jit.ahead.scope import Scope
+from flambeau.jit.ahead.state import kept, place_captures, writes_apart
 from flambeau.jit.ahead.unit import ALIGNMENT, Buffer, Place, Unit
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.ir import Graph
@@ -24,6 +24,7 @@ from flambeau.jit.llvm.grid import contiguous_strides
 from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.programs.freezing import freeze
 from flambeau.jit.programs.program import Program
+from flambeau.jit.scripted.objects import Scripted
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Ahead:
         object_bytes: size of the object file.
         steps: calls of a run.
         functions: different ones among them.
+        state_bytes: memory that lives from run to run, where the program writes to buffers.
     """
 
     object: Path
@@ -53,11 +55,13 @@ class Ahead:
     object_bytes: int
     steps: int
     functions: int
+    state_bytes: int = 0
 
     def __str__(self) -> str:
+        state = f"state {self.state_bytes:,} bytes; " if self.state_bytes else ""
         held = "embedded" if self.weights is None else f"in {self.weights.name}"
         return (f"{self.name}: {self.object.name} of {self.object_bytes:,} bytes for "
-                f"{self.target}; arena {self.arena_bytes:,} bytes; weights "
+                f"{self.target}; arena {self.arena_bytes:,} bytes; {state}weights "
                 f"{self.weight_bytes:,} bytes, {held}; {self.steps} steps, {self.functions} "
                 "functions")
 
@@ -71,7 +75,8 @@ def aot(
     The header declares ``NAME_init`` and ``NAME_run(inputs, outputs, arena)``, and has shapes,
     dtypes and the size of the arena as constants. Results have the bits of ``freeze(program)`` in
     Python on the same instructions; recurrent layers, average pooling and others that are compiled
-    as what they consist of differ by rounding. Link with ``-lm``.
+    as what they consist of differ by rounding. Link with ``-lm``. Buffers that the program writes
+    to are state: memory of the caller's, which ``NAME_reset(state)`` fills and each run is given.
 
     Args:
         program: what ``trace`` or ``load`` gave, of a module in eval mode, of float32, float16 or
@@ -89,7 +94,7 @@ def aot(
 
     Raises:
         ProgramError: a size has no number; an operator cannot be compiled ahead of time, with its
-            line; the program writes to what it was given.
+            line; the program writes to its inputs.
         ValueError: an argument is none of those above.
 
     Example:
@@ -110,18 +115,19 @@ def aot(
     graph = _graph(program, sizes or {})
     unit = _unit(graph, chosen)
     arena = plan(unit.steps, unit.status.buffer)
+    state = plan_state([buffer for buffer, _ in unit.state])
     code = object_file(unit, chosen, prefix, weights)
     digest, apart = hashlib.sha256(unit.weights).digest(), None
     if weights == "file":
         apart = file.with_suffix(".weights")
         apart.write_bytes(digest.ljust(ALIGNMENT, b"\0") + unit.weights)
     text = header(prefix, graph.inputs, graph.outputs, arena, chosen, digest,
-                  ALIGNMENT + len(unit.weights), weights == "embedded")
+                  ALIGNMENT + len(unit.weights), weights == "embedded", state)
     file.write_bytes(code)
     beside = file.with_suffix(".h")
     beside.write_text(text)
     return Ahead(file, beside, apart, prefix, chosen.name, arena, len(unit.weights), len(code),
-                 len(unit.steps), len(unit.texts))
+                 len(unit.steps), len(unit.texts), state)
 
 
 def _name(name: str | None, file: Path) -> str:
@@ -133,8 +139,12 @@ def _name(name: str | None, file: Path) -> str:
 
 def _graph(program: Program, sizes: Mapping[str, int]) -> Graph:
     """What is compiled: sizes fixed, weights constant."""
-    frozen = freeze(program)
-    graph = expanded(fixed(frozen.graph, sizes), is_known)
+    if isinstance(program, Scripted):
+        program = program.program()
+    if isinstance(program, Program) and any(node.into for node in program.graph.nodes):
+        graph = expanded(writes_apart(fixed(kept(program), sizes), is_known), is_known)
+    else:
+        graph = expanded(fixed(freeze(program).graph, sizes), is_known)
     for kind, values in (("input", graph.inputs), ("output", graph.outputs)):
         for k, value in enumerate(values):
             if value.dtype.startswith("complex"):
@@ -154,10 +164,7 @@ def _unit(graph: Graph, target: Target) -> Unit:
     scope = Scope(unit, graph)
     for k, value in enumerate(graph.inputs):
         scope.places[value] = _whole("input", k, value)
-    for capture in graph.captures:
-        data = bridge.bytes_of(capture.tensor)
-        scope.places[capture.value] = unit.constant(data, capture.value.dtype,
-                                                    shape_of(capture.value))
+    place_captures(unit, scope, graph)
     made = {value for node in graph.nodes for value in node.outputs}
     for k, value in enumerate(graph.outputs):
         if value in made and value not in scope.view_results and value not in scope.places:

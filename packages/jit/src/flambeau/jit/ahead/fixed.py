@@ -68,6 +68,7 @@ class _Fixer:
     def node(self, node: Node) -> Node:
         return replace(node, args=map_args(node.args, self.leaf),
                        outputs=tuple(map(self.value, node.outputs)),
+                       into=tuple(map(self.value, node.into)),
                        body=None if node.body is None else self.graph(node.body))
 
     def graph(self, graph: Graph) -> Graph:

@@ -16,7 +16,7 @@ DIGEST = 32
 
 def header(
     name: str, inputs: list[Value], outputs: list[Value], arena: int, target: Target,
-    digest: bytes, size: int, embedded: bool,
+    digest: bytes, size: int, embedded: bool, state: int = 0,
 ) -> str:
     """The text.
 
@@ -29,6 +29,7 @@ def header(
         digest: of the weights.
         size: bytes of the file of weights.
         embedded: whether the weights are in the object file.
+        state: bytes of memory that lives from run to run.
     """
     upper = name.upper()
     lines = [f"/* {name}: machine code for {target.name}, made by flambeau.jit.aot. */",
@@ -39,11 +40,12 @@ def header(
             lines += _constants(f"{upper}_{kind}_{k}", value)
     lines += ["/* Bytes that a run works in; every thread has its own, nothing is allocated. */",
               f"#define {upper}_ARENA_BYTES {arena}", ""]
+    lines += _state(name, state)
     lines += _init(name, target, digest, size, embedded)
     lines += ["", "/* Compute the outputs, in C order, from the inputs; none may share memory.",
               " * 0, or 1 where an index into a table is outside of it (row 0 is taken). */",
-              f"int {name}_run({_arguments(inputs, outputs)});", "", "#ifdef __cplusplus", "}",
-              "#endif", ""]
+              f"int {name}_run({_arguments(inputs, outputs, state)});", "",
+              "#ifdef __cplusplus", "}", "#endif", ""]
     return "\n".join(lines)
 
 
@@ -57,10 +59,18 @@ def _constants(prefix: str, value: Value) -> list[str]:
             f"#define {prefix}_BYTES {count * SIZE[value.dtype]}", ""]
 
 
-def _arguments(inputs: list[Value], outputs: list[Value]) -> str:
+def _state(name: str, state: int) -> list[str]:
+    if not state:
+        return []
+    return ["/* The program's buffers, which runs write to: one for each session, set by reset",
+            " * to what they held when this was made. Runs of one state follow each other. */",
+            f"#define {name.upper()}_STATE_BYTES {state}", f"void {name}_reset(void *state);", ""]
+
+
+def _arguments(inputs: list[Value], outputs: list[Value], state: int) -> str:
     parts = [f"const {C_TYPES[value.dtype]} *input_{k}" for k, value in enumerate(inputs)]
     parts += [f"{C_TYPES[value.dtype]} *output_{k}" for k, value in enumerate(outputs)]
-    return ", ".join([*parts, "void *arena"])
+    return ", ".join([*parts, *(["void *state"] if state else []), "void *arena"])
 
 
 def _init(name: str, target: Target, digest: bytes, size: int, embedded: bool) -> list[str]:

@@ -84,20 +84,38 @@ def _create(scope: Scope, node: Node) -> None:
 
 def _write(scope: Scope, node: Node) -> None:
     """Results that are copied to where the program writes."""
+    for target in node.into:
+        if scope.place(target).buffer.kind not in ("arena", "output", "state"):
+            raise NotThisError("it writes to inputs")
     if node.op == "copy":
-        target, source = node.into[0], node.args[1]
-        node = Node("cast", (source, DType(target.dtype)), node.outputs, None, node.where,
-                    node.into)
+        _copy(scope, node)
+        return
     made = infer_values(node.op, node.args)
+    if node.op in _BEGIN_AS_COPIES and scope.is_alone(node, scope.place(node.into[0])):
+        scope.places[made[0]] = scope.place(node.into[0])
     _lower_node(scope, replace(node, outputs=tuple(made), into=()))
     for found, value, target in zip(made, node.outputs, node.into, strict=True):
         to = scope.place(target)
-        if to.buffer.kind not in ("arena", "output"):
-            raise NotThisError("it writes to weights or inputs")
         if found.dtype != value.dtype:
             raise NotThisError(f"it writes {found.dtype} into {value.dtype}")
-        scope.copy_to(expanded_to(scope.place(found), to.shape), to)
+        if scope.place(found) != to:
+            scope.copy_to(expanded_to(scope.place(found), to.shape), to)
         scope.places[value] = to
+
+
+def _copy(scope: Scope, node: Node) -> None:
+    """Elements of a tensor, cast and expanded; of the same memory by way of a copy."""
+    to, source, (result,) = scope.place(node.into[0]), node.args[1], node.outputs
+    if source.dtype != to.dtype:
+        made = replace(source, dtype=to.dtype)
+        _lower_node(scope, replace(node, op="cast", args=(source, DType(to.dtype)),
+                                   outputs=(made,), into=()))
+        source = made
+    place = scope.place(source)
+    if place.buffer is to.buffer:
+        place = scope.copy(place)
+    scope.copy_to(expanded_to(place, to.shape), to)
+    scope.places[result] = to
 
 
 def region(scope: Scope, node: Node, body: Graph) -> None:
@@ -121,6 +139,8 @@ def _view(scope: Scope, node: Node) -> None:
     source, (result,) = scope.place(node.args[0]), node.outputs
     found = VIEWS[node.op](source, shape_of(result), node.args[1:])
     if found is None:
+        if node.args[0] in scope.written or source.buffer.kind == "state":
+            raise NotThisError("its elements lie apart where the program writes to memory")
         found = VIEWS[node.op](scope.dense(node.args[0]), shape_of(result), node.args[1:])
     assert found is not None
     scope.places[result] = found
@@ -239,6 +259,11 @@ def _lookup(scope: Scope, node: Node) -> None:
     scope.unit.add(text, scope.dense(table), scope.dense(index), scope.new(node.outputs[0]),
                    scope.unit.status)
 
+
+#: Operators whose result begins as a copy of the first argument: nothing is copied where they
+#: write to that argument itself.
+_BEGIN_AS_COPIES = frozenset({"scatter.src", "scatter.value", "scatter_add", "index_put",
+                              "index_add"})
 
 _TABLE: dict[str, Callable[[Scope, Node], None]] = {
     **dict.fromkeys(_ROWS, _reduction),

@@ -33,6 +33,15 @@ def plan(steps: list[Step], status: Buffer) -> int:
     return _rounded(max(each.offset + each.bytes for each in placed))
 
 
+def plan_state(buffers: list[Buffer]) -> int:
+    """Give every buffer of the state its offset, one behind the other; the bytes of all."""
+    end = 0
+    for buffer in buffers:
+        buffer.offset = end
+        end += _rounded(buffer.bytes)
+    return end
+
+
 def _gap(others: list[Buffer], size: int) -> int:
     """The beginning of the smallest gap that holds so many bytes, or the end of all."""
     end, best = 0, None

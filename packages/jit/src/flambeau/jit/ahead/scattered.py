@@ -27,7 +27,8 @@ def _begun(scope: Scope, node: Node, indices: Value) -> Place:
     if indices.dtype not in ("int64", "int32"):
         raise NotThisError("indices are integers")
     to = scope.new(result)
-    scope.copy_to(scope.place(x), to)
+    if scope.place(x) != to:
+        scope.copy_to(scope.place(x), to)
     return to
 
 

@@ -29,6 +29,7 @@ class Scope:
                              for value in node.outputs}
         self.used = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
         self.has_writes = any(node.into for node in graph.nodes)
+        self.written = _in_written_memory(graph)
         self.number = 0
         self._last = _last_uses(graph)
         self._reused: dict[object, int] = {}
@@ -61,6 +62,12 @@ class Scope:
         self._note(value)
         return self.places[value]
 
+    def is_alone(self, node: Node, target: Place) -> bool:
+        """Whether a node's first argument is its target, and no other one lies in that memory."""
+        others = [value for value in node.inputs if value is not node.args[0]]
+        return (self.places[node.args[0]] == target and target.is_dense()
+                and all(self.places[value].buffer is not target.buffer for value in others))
+
     def dense(self, value: Value) -> Place:
         """A value in C order: where it lies, or a copy."""
         place = self.places[value]
@@ -88,6 +95,20 @@ class Scope:
 def as_type(place: Place, dtype: str) -> Place:
     """The same memory as another dtype of this size."""
     return Place(place.buffer, dtype, place.shape, place.strides, place.start)
+
+
+def _in_written_memory(graph: Graph) -> set[Value]:
+    """The values whose memory is written to by some node."""
+    roots: dict[Value, Value] = {}
+    found = set()
+    for node in graph.nodes:
+        for target, value in zip(node.into, node.outputs, strict=False):
+            roots[value] = roots.get(target, target)
+            found.add(roots[value])
+        if not node.into and node.op in VIEWS:
+            (source, *_) = node.inputs
+            roots[node.outputs[0]] = roots.get(source, source)
+    return found | {value for value, root in roots.items() if root in found}
 
 
 def _last_uses(graph: Graph) -> dict[Value, int]:

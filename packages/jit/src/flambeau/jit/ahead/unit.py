@@ -16,13 +16,13 @@ ALIGNMENT = 64
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory of one kind: ``input``, ``output``, ``weights`` or ``arena``.
+    """Memory of one kind: ``input``, ``output``, ``weights``, ``arena`` or ``state``.
 
     Args:
         kind: of these.
         bytes: how much.
         number: of the input or output.
-        offset: bytes from the beginning of the arena.
+        offset: bytes from the beginning of the arena or of the state.
     """
 
     kind: str
@@ -77,6 +77,7 @@ class Unit:
         weights: bytes of all constants.
         inputs: how many there are.
         outputs: likewise.
+        state: memory that lives from run to run, and what it holds at first.
     """
 
     machine: Machine
@@ -85,6 +86,7 @@ class Unit:
     weights: bytearray = field(default_factory=bytearray)
     inputs: int = 0
     outputs: int = 0
+    state: list[tuple[Buffer, Place]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.constants = Buffer("weights", 0)
