@@ -49,9 +49,11 @@ bool is_half(const fl_window &w, int64_t out, int64_t length) {
     return w.size == 2 && w.stride == 2 && w.padding == 0 && w.dilation == 1 && 2 * out <= length;
 }
 
-/* Whether windows are two by two elements side by side. */
+/* Whether windows are two by two elements side by side, or two of a plane's only row. */
 bool has_quarters(const fl_pool &p) {
-    return is_half(p.y, p.oh, p.h) && is_half(p.x, p.ow, p.w) && p.h * p.w <= INT32_MAX;
+    const bool one_row = p.h == 1 && p.oh == 1 && p.y.size == 1 && p.y.padding == 0;
+    return (one_row || is_half(p.y, p.oh, p.h)) && is_half(p.x, p.ow, p.w) &&
+           p.h * p.w <= INT32_MAX;
 }
 
 fl_quarters_fn pick_quarters(const fl_pool_kernels *k, const uint8_t *) { return k->quarters_u8; }

@@ -35,6 +35,17 @@ int expect_range(const fl_op *op, const char *name, const double *x, int64_t n, 
     return 0;
 }
 
+/* 1 or 0 without a branch, which would be guessed wrong half of the time. */
+template <class F, class Bits> inline F one_if(bool is_one) {
+    const F one = 1;
+    Bits bits;
+    memcpy(&bits, &one, sizeof bits);
+    bits &= (Bits)0 - (Bits)is_one;
+    F chosen;
+    memcpy(&chosen, &bits, sizeof bits);
+    return chosen;
+}
+
 const double *doubles(const RawIn &x) { return (const double *)x.data(); }
 
 /* bernoulli with a twister. */
@@ -131,12 +142,12 @@ int fl_run_bernoulli(const fl_op *op, const fl_value *in, int, fl_tensor *const 
             float *u = out.as<float>();
             kernels->uniform_f32(u + b, e - b, from, 0.0f, 1.0f, 24);
             for (int64_t i = b; i < e; i++)
-                u[i] = (double)u[i] < p[i] ? 1.0f : 0.0f;
+                u[i] = one_if<float, uint32_t>((double)u[i] < p[i]);
         } else {
             double *u = out.as<double>();
             kernels->uniform_f64(u + b, e - b, from, 0.0, 1.0);
             for (int64_t i = b; i < e; i++)
-                u[i] = u[i] < p[i] ? 1.0 : 0.0;
+                u[i] = one_if<double, uint64_t>(u[i] < p[i]);
         }
     });
     out.commit();

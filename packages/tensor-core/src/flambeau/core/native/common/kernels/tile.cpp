@@ -92,12 +92,32 @@ inline void convert_row(float *out, const fl_bf16 *in, int64_t n) {
 }
 
 #ifdef __F16C__
+#ifdef __AVX512F__
+const int64_t F16_LANES = 16;
+inline void widen_lanes(float *out, const fl_f16 *in) {
+    _mm512_storeu_ps(out, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)in)));
+}
+inline void narrow_lanes(fl_f16 *out, const float *in) {
+    _mm256_storeu_si256((__m256i *)out,
+                        _mm512_cvtps_ph(_mm512_loadu_ps(in), _MM_FROUND_TO_NEAREST_INT));
+}
+#else
+const int64_t F16_LANES = 8;
+inline void widen_lanes(float *out, const fl_f16 *in) {
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
+}
+inline void narrow_lanes(fl_f16 *out, const float *in) {
+    _mm_storeu_si128((__m128i *)out,
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in), _MM_FROUND_TO_NEAREST_INT));
+}
+#endif
+
 inline void convert_row(float *out, const fl_f16 *in, int64_t n) {
     int64_t c = 0;
     for (; c + LINE_ELEMENTS <= n; c += LINE_ELEMENTS) {
         __builtin_prefetch(in + c + PREFETCH_ELEMENTS);
-        for (int64_t i = c; i < c + LINE_ELEMENTS; i += 8)
-            _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + i))));
+        for (int64_t i = c; i < c + LINE_ELEMENTS; i += F16_LANES)
+            widen_lanes(out + i, in + i);
     }
     for (; c < n; c++)
         out[c] = widen(in[c]);
@@ -105,11 +125,23 @@ inline void convert_row(float *out, const fl_f16 *in, int64_t n) {
 
 inline void convert_row(fl_f16 *out, const float *in, int64_t n) {
     int64_t c = 0;
-    for (; c + 8 <= n; c += 8)
-        _mm_storeu_si128((__m128i *)(out + c),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(in + c), _MM_FROUND_TO_NEAREST_INT));
+    for (; c + F16_LANES <= n; c += F16_LANES)
+        narrow_lanes(out + c, in + c);
     for (; c < n; c++)
         out[c] = narrow_f16(in[c]);
+}
+
+/* By way of float, as the conversion of one element goes. */
+inline void convert_row(fl_f16 *out, const double *in, int64_t n) {
+    int64_t c = 0;
+    for (; c + F16_LANES <= n; c += F16_LANES) {
+        float wide[F16_LANES];
+        for (int64_t i = 0; i < F16_LANES; i++)
+            wide[i] = (float)in[c + i];
+        narrow_lanes(out + c, wide);
+    }
+    for (; c < n; c++)
+        out[c] = narrow_f16((float)in[c]);
 }
 #endif
 

@@ -26,8 +26,8 @@ typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const voi
 typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
                                void *out, void *scratch);
 
-/* Windows of 2 x 2 with stride 2 that lie inside their plane: output rows [begin, end), counted
- * through all planes; positions may be NULL. */
+/* Windows of 2 x 2, or of 1 x 2 in planes of one row, with stride 2, that lie inside their plane:
+ * output rows [begin, end), counted through all planes; positions may be NULL. */
 typedef void (*fl_quarters_fn)(const fl_pool *p, const float *input, int64_t planes,
                                int64_t begin, int64_t end, float *values, void *positions);
 

@@ -1,5 +1,5 @@
-/* Maxima of windows of two by two elements side by side, as most networks have them: a vector of
- * outputs from two vectors of each of two rows. Bits are those of max_one in pool.cpp. */
+/* Maxima of windows of two elements of each of two rows, or of the only row, as most networks have
+ * them: a vector of outputs from two vectors of each row. Bits are those of max_one in pool.cpp. */
 #pragma once
 #include "pool/kernels/pool.h"
 #include "common/kernels/lanes.h"
@@ -43,7 +43,7 @@ struct Quarters {
     }
 
     /* `start` is the position of the first element in its plane, `width` that of the next row. */
-    template <bool PLACED>
+    template <bool PLACED, bool TWO_ROWS>
     FL_TIGHT void find(const float *top, int64_t start, int64_t width, int64_t room) {
         Floats pair[2];
         const Ints even = every_second<0>(Each{}), odd = every_second<1>(Each{});
@@ -52,6 +52,8 @@ struct Quarters {
         value = fl_shuffle(pair[0], pair[1], even);
         position = first;
         meet<PLACED>(fl_shuffle(pair[0], pair[1], odd), first + 1);
+        if (!TWO_ROWS)
+            return;
         load(top + width, room - width, pair);
         meet<PLACED>(fl_shuffle(pair[0], pair[1], even), below);
         meet<PLACED>(fl_shuffle(pair[0], pair[1], odd), below + 1);
@@ -70,7 +72,7 @@ struct Quarters {
 
 /* What a vector reads behind a plane lies in the next one; what it writes behind the end of a row,
  * the next row overwrites. `at` may be NULL unless PLACED. */
-template <class Index, bool PLACED>
+template <class Index, bool PLACED, bool TWO_ROWS>
 void find_quarters(const fl_pool &p, const float *input, int64_t planes, int64_t begin,
                    int64_t end, float *values, Index *at) {
     typedef Index Narrow __attribute__((vector_size(Quarters::LANES * sizeof(Index))));
@@ -82,7 +84,7 @@ void find_quarters(const fl_pool &p, const float *input, int64_t planes, int64_t
             const int64_t left = p.ow - ox, room = end * p.ow - out;
             const int64_t count = left < Quarters::LANES ? left : Quarters::LANES;
             Quarters q;
-            q.find<PLACED>(input + plane * in_plane + start, start, p.w,
+            q.find<PLACED, TWO_ROWS>(input + plane * in_plane + start, start, p.w,
                            (planes - plane) * in_plane - start);
             Quarters::store(q.value, count, room, values + out);
             if (PLACED)
@@ -95,13 +97,22 @@ void find_quarters(const fl_pool &p, const float *input, int64_t planes, int64_t
     }
 }
 
+template <class Index, bool PLACED>
+void find_in_rows(const fl_pool &p, const float *input, int64_t planes, int64_t begin, int64_t end,
+                  float *values, Index *at) {
+    if (p.h == 1)
+        find_quarters<Index, PLACED, false>(p, input, planes, begin, end, values, at);
+    else
+        find_quarters<Index, PLACED, true>(p, input, planes, begin, end, values, at);
+}
+
 template <class Index>
 void max_quarters(const fl_pool *p, const float *input, int64_t planes, int64_t begin, int64_t end,
                   float *values, void *positions) {
     if (positions)
-        find_quarters<Index, true>(*p, input, planes, begin, end, values, (Index *)positions);
+        find_in_rows<Index, true>(*p, input, planes, begin, end, values, (Index *)positions);
     else
-        find_quarters<Index, false>(*p, input, planes, begin, end, values, (Index *)nullptr);
+        find_in_rows<Index, false>(*p, input, planes, begin, end, values, (Index *)nullptr);
 }
 
 }  // namespace
