@@ -48,6 +48,23 @@ print(sorted(name for name in sys.modules if name.startswith(costly)))
 """
 
 
+#: In a file, which replays read: loops of a recording, and blocks of rows.
+REPLAYS = """
+import sys, flambeau as fl
+def fn(x, y):
+    return ((x * 2 + 1).tanh() - x).softmax(-1) + y.exp(), (y + 1).sin()
+replayed = fl.compile(fn, replay=True)
+x, y = fl.arange(300.0).view(3, 100) / 30, fl.ones(3, 1)
+for _ in range(4):
+    results = replayed(x, y)
+print([each.tolist() for each in results] == [each.tolist() for each in fn(x, y)],
+      "replayed: " in replayed.explain(), float(results[0].sum()))
+costly = ("llvmlite.binding", "flambeau.core.formula", "flambeau.core.opdefs", "flambeau.jit.llvm",
+          "flambeau.jit.deferral")
+print(sorted(name for name in sys.modules if name.startswith(costly)))
+"""
+
+
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """A cache of its own, small kernels that wait, and nothing planned."""
@@ -103,6 +120,23 @@ def test_another_process_needs_no_compiler(tmp_path):
     assert "llvmlite.binding" in modules
     folder = os.stat(os.path.join(where, "code"))
     assert stat.S_IMODE(folder.st_mode) == 0o700
+
+
+def test_replays_of_another_process_need_no_compiler(tmp_path):
+    (tmp_path / "replays.py").write_text(REPLAYS)
+    program = "import replays"
+    environ = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    where = str(tmp_path / "cache")
+    (first, modules), _ = run(program=program, FLAMBEAU_CACHE_DIR=where, **environ)
+    assert first.startswith("True True")
+    assert "llvmlite.binding" in modules
+    (second, modules), _ = run(program=program, FLAMBEAU_CACHE_DIR=where, **environ)
+    assert (second, modules) == (first, "[]")
+    largest = max((tmp_path / "cache" / "code").iterdir(), key=lambda file: file.stat().st_size)
+    largest.unlink()            # the code, and not what names it
+    (third, modules), _ = run(program=program, FLAMBEAU_CACHE_DIR=where, **environ)
+    assert third == first
+    assert "llvmlite.binding" in modules
 
 
 def again(fn, store):

@@ -20,8 +20,8 @@ from flambeau.jit.ahead.state import kept, place_captures, writes_apart
 from flambeau.jit.ahead.unit import ALIGNMENT, Buffer, Place, Unit
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.ir import Graph
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import contiguous_strides
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.programs.freezing import freeze
 from flambeau.jit.programs.program import Program
 from flambeau.jit.scripted.objects import Scripted

@@ -8,7 +8,7 @@ from flambeau.jit.ahead.emit import Target
 from flambeau.jit.ahead.fixed import shape_of
 from flambeau.jit.c_names import C_TYPES
 from flambeau.jit.ir import Value
-from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.itemsizes import SIZE
 
 #: Bytes at the beginning of a file of weights, by which it is known.
 DIGEST = 32

@@ -10,9 +10,9 @@ from flambeau.jit.ahead.loops import Loops
 from flambeau.jit.ahead.scope import NotThisError, Scope
 from flambeau.jit.ahead.unit import Place
 from flambeau.jit.ir import Node
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import contiguous_strides
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE
 
 
 def cat(scope: Scope, node: Node) -> None:

@@ -8,10 +8,10 @@ from flambeau.jit.ahead.unit import Place, Unit
 from flambeau.jit.dims import Dim
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.ir import Graph, Node
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
 from flambeau.jit.llvm.kernel import kernel_text
 from flambeau.jit.llvm.launch import RegionCode, grid_words
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.region import flatten
 
 

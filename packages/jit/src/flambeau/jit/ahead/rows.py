@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from flambeau.jit.ir import Graph
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.region import Flattener
 from flambeau.jit.rowcode.code import RowCode

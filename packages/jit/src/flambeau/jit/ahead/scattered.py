@@ -11,10 +11,10 @@ from flambeau.jit.ahead.scope import NotThisError, Scope
 from flambeau.jit.ahead.unit import Place
 from flambeau.jit.ahead.views import expanded_to
 from flambeau.jit.ir import Node, Value
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.emitter import constant_float
 from flambeau.jit.llvm.grid import contiguous_strides
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE
 
 _KINDS = {"float32": "float", "int64": "i64"}
 

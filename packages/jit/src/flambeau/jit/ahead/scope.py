@@ -7,7 +7,7 @@ from flambeau.jit.ahead.pointwise import add_region, region_of
 from flambeau.jit.ahead.unit import Place, Unit
 from flambeau.jit.ahead.views import VIEWS
 from flambeau.jit.ir import Graph, Node, Value
-from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.itemsizes import SIZE
 
 
 class NotThisError(Exception):

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import contiguous_strides
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE
 
 #: Where weights, and every buffer of the arena, begin at a multiple of this.
 ALIGNMENT = 64

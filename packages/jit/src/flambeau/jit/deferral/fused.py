@@ -10,9 +10,9 @@ from flambeau.jit import bridge
 from flambeau.jit.cache.kernels import KERNELS
 from flambeau.jit.deferral.groups import Group, Kernel
 from flambeau.jit.deferral.plan import Plan
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.machine import machine
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.rowcode.code import RowCode
 from flambeau.jit.rowcode.orders import ROUNDS, SETS, VECTOR_BYTES

@@ -10,9 +10,9 @@ from flambeau.jit import bridge
 from flambeau.jit.dims import shape_for
 from flambeau.jit.interpreter import Scalars, run_graph
 from flambeau.jit.ir import Node
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid, result_strides
 from flambeau.jit.llvm.launch import Launch, RegionCode
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.region import Region, flatten
 
 Tensor = Any

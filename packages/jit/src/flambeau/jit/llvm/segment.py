@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from flambeau.core.formula import Program
 from flambeau.jit.convert import PARTS
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.emitter import TYPES, Emitter
-from flambeau.jit.llvm.memory import SIZE, load, store
+from flambeau.jit.llvm.memory import load, store
 from flambeau.jit.region import Region
 
 TILE = 1024

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from flambeau.core.formula import Instr
 from flambeau.jit.convert import REGISTER
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import half
 from flambeau.jit.llvm.emitter import TYPES, Emitter, constant_float, splat
-from flambeau.jit.llvm.memory import HALVES, SIZE
+from flambeau.jit.llvm.memory import HALVES
 
 _LANE = {"f32": "float", "f64": "double"}
 NONTEMPORAL = "!nontemporal !2"

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from flambeau.core.formula import Instr
 from flambeau.jit.convert import PARTS
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE, load
+from flambeau.jit.llvm.memory import load
 from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.llvm.segment import CONTIGUOUS, FIXED, STRIDED, Segment
 from flambeau.jit.region import Region

@@ -7,7 +7,6 @@ calls as all of them have in a while; what replays save, which is Python, is the
 from __future__ import annotations
 
 from math import prod
-from statistics import median
 from typing import Any
 
 #: A measured part is not clear where it differs from 1 by less, or where more of its pairs
@@ -21,7 +20,8 @@ REACH = 8
 
 def part_of(pairs: list[float]) -> tuple[float, bool]:
     """The part of a call's time that a replay takes, by several pairs, and whether it is clear."""
-    part = median(pairs)
+    ordered, half = sorted(pairs), len(pairs) // 2
+    part = (ordered[half] + ordered[~half]) / 2         # the median
     others = sum((each > 1) != (part > 1) for each in pairs)
     return part, abs(part - 1) > NARROW and others <= MOST_IN_DISAGREEMENT * len(pairs)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flambeau.jit.llvm.memory import SIZE
+from flambeau.jit.cache.plans import find_plan
+from flambeau.jit.itemsizes import SIZE
 
 STATIC, OUTSIDE, SOURCE, FRESH, UNUSED = range(5)
 _ALIGNMENT = 64
@@ -145,13 +146,17 @@ def _planned(calls: list[Any], needed: bytes) -> Any:
     key = repr((calls, needed))         # tells 1 from 1.0 and True
     plan = _PLANS.pop(key, None)
     if plan is None:
-        from flambeau.jit.deferral import make_plan  # and definitions, where something is planned
-
-        plan = make_plan(calls, needed, apart=True)
+        plan = find_plan(f"replay {key}".encode(), lambda: _make(calls, needed))
     _PLANS[key] = plan
     if len(_PLANS) > MOST_PLANS:
         _PLANS.pop(next(iter(_PLANS)), None)
     return plan
+
+
+def _make(calls: list[Any], needed: bytes) -> Any:
+    from flambeau.jit.deferral import make_plan  # and definitions, where something is planned
+
+    return make_plan(calls, needed, apart=True)
 
 
 def forget_plans() -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.core.formula import Instr
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.emitter import TYPES, Emitter
 from flambeau.jit.llvm.kernel import Layout, load_scalars, word
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.memory import SIZE, load, store
+from flambeau.jit.llvm.memory import load, store
 from flambeau.jit.rowcode.orders import ORDERS, ROUNDS, SETS
 from flambeau.jit.rowcode.schedule import Schedule
 from flambeau.jit.rowcode.walk import Walk

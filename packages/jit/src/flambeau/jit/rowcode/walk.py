@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import vectors
-from flambeau.jit.llvm.memory import SIZE
 from flambeau.jit.rowcode.orders import SETS, VECTOR_BYTES
 from flambeau.jit.rowcode.sums import Sum
 
