@@ -58,6 +58,27 @@ def fully_sharded(library: Any, rank: int) -> Any:
     return told
 
 
+def wrapped(library: Any, rank: int) -> Any:
+    fsdp = part_of(library, "distributed.fsdp")
+    wrap = part_of(library, "distributed.fsdp.wrap")
+    told = []
+    for strategy in ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"):
+        net = fsdp.FullyShardedDataParallel(
+            network(library), auto_wrap_policy=wrap.ModuleWrapPolicy({library.nn.Sequential}),
+            sharding_strategy=fsdp.ShardingStrategy[strategy], use_orig_params=True,
+            device_id=library.device("cpu"))
+        optimizer = library.optim.AdamW(net.parameters(), lr=0.05)
+        steps(library, net, optimizer, rank)
+        state = fsdp.FullyShardedDataParallel.optim_state_dict(net, optimizer)
+        # PyTorch 2.13 gives these under the name of the first moments, too, on the CPU.
+        moments = {name: [each["exp_avg_sq"].sqrt().numpy(), int(each["step"])]
+                   for name, each in sorted(state["state"].items())}
+        names = [group["params"] for group in state["param_groups"]]
+        whole = {name: each.numpy() for name, each in net.state_dict().items()}
+        told.append([whole, moments, names])
+    return told
+
+
 def placements(library: Any, rank: int) -> Any:
     """How results of operators are shared."""
     tensor = part_of(library, "distributed.tensor")
@@ -120,7 +141,7 @@ def differing(at: str, wanted: Any, found: Any) -> list[str]:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("function", [fully_sharded, placements, layers])
+@pytest.mark.parametrize("function", [fully_sharded, wrapped, placements, layers])
 def test_what_pytorch_gives(tmp_path: Path, function: Any) -> None:
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     assert run(SIZE, tmp_path, both, function, str(tmp_path)) == [""] * SIZE

@@ -57,6 +57,35 @@ class DeviceMesh:
         made = [new_group(line) for line in lines]
         return next((group for group in made if isinstance(group, ProcessGroup)), None)
 
+    @staticmethod
+    def from_group(group: Any, device_type: str, mesh: Any = None, *,
+                   mesh_dim_names: Sequence[str] | None = None) -> DeviceMesh:
+        """A mesh of groups that there are, of which this process is a member.
+
+        Args:
+            group: The group, or a list of the groups along each dimension.
+            device_type: Where the processes keep their tensors: ``"cpu"`` or ``"cuda"``.
+            mesh: The numbers of the processes; may be left out for one group.
+            mesh_dim_names: What the dimensions are called.
+
+        Raises:
+            ValueError: There are several groups and no ``mesh``, or not one for each dimension.
+        """
+        groups = list(group) if isinstance(group, list | tuple) else [group]
+        if mesh is None and len(groups) > 1:
+            raise ValueError("from_group(): give mesh, the numbers of the processes, with several "
+                             "groups")
+        made = DeviceMesh.__new__(DeviceMesh)
+        ranks = groups[0].ranks if mesh is None else mesh
+        made.device_type = device_type
+        made.mesh = flambeau.as_tensor(ranks).to(flambeau.int64).cpu()
+        made.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        made._groups = groups
+        if made.mesh.ndim != len(groups):
+            raise ValueError(f"from_group(): {len(groups)} groups for a mesh of {made.mesh.ndim} "
+                             "dimensions")
+        return made
+
     @property
     def ndim(self) -> int:
         """How many dimensions there are."""

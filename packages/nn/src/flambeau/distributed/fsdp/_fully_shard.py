@@ -87,20 +87,39 @@ def fully_shard(
     policy = mp_policy or MixedPrecisionPolicy()
     for each in modules:
         _check(each)
-    parts = [
-        Part(homes, p, mesh, _dim(p, shard_placement_fn))
-        for p, homes in _found(modules, ignored_params or set())
-    ]
     reshards = reshard_after_forward is None or bool(reshard_after_forward)
-    group = ParamGroup(parts, mesh, policy, reshards) if parts else None
-    state = State(modules, group, policy, reshard_after_forward is None)
+    divide(modules, mesh, policy, reshards, reshard_after_forward is None,
+           ignored_params or set(), shard_placement_fn)
     for each in modules:
-        set_state(each, state)
         kind: Any = type(each)
         each.__class__ = _class_of(kind)
+    return module
+
+
+def divide(
+    modules: list[Any], mesh: Any, policy: MixedPrecisionPolicy, reshards: bool,
+    automatic: bool, ignored: set[Any], placement: Any = None,
+) -> State:
+    """Divide the parameters of modules, and let them know their state.
+
+    Args:
+        modules: The modules.
+        mesh: The processes.
+        policy: The dtypes.
+        reshards: Whether only parts are kept after the forward pass.
+        automatic: Whether the outermost module keeps the whole parameters nevertheless.
+        ignored: Parameters that stay as they are.
+        placement: As ``shard_placement_fn`` of `fully_shard`.
+    """
+    found = _found(modules, ignored)
+    parts = [Part(homes, p, mesh, _dim(p, placement)) for p, homes in found]
+    group = ParamGroup(parts, mesh, policy, reshards) if parts else None
+    state = State(modules, group, policy, automatic)
+    for each in modules:
+        set_state(each, state)
         each.register_state_dict_pre_hook(_to_parts)
         each.register_load_state_dict_pre_hook(_to_parts)
-    return module
+    return state
 
 
 @functools.cache
