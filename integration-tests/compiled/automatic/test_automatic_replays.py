@@ -112,6 +112,15 @@ def test_sizes_that_differ_are_tried_by_themselves(clock, sizes):
     assert replayed == {size for size in sizes if size < 100}
 
 
+def test_functions_whose_replays_are_slower_are_left_alone(clock):
+    clock |= {"replay": lambda n: 3.0, "call": lambda n: 2.0}
+    compiled, x = flambeau.compile(lambda x: x * 2 + 1), flambeau.ones(3)
+    for _ in range(automatic.MOST_SLOWER + 100):
+        assert compiled(x).tolist() == [3.0] * 3
+    assert compiled.replayer is None
+    assert "replays take as long as calls" in compiled.explain()
+
+
 def test_a_family_that_is_not_clear_is_tried_one_by_one(clock):
     clock |= {"replay": lambda n: 1.9, "call": lambda n: 2.0}
     called_over(range(10, 20), 40)

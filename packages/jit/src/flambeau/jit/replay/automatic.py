@@ -30,6 +30,8 @@ MOST_OF_TIME = 1.02
 RECORDINGS_FOR_GAIN, MOST_BUDGET = 2, 64
 #: Calls after recordings had to stop, none of them replayed, until a function is left alone.
 MOST_MISSES = 64
+#: Calls of kinds whose replays were slower, after which a function of no other kind is left alone.
+MOST_SLOWER = 500
 #: A kind of calls that is not replayed.
 NEVER = -1
 
@@ -54,7 +56,8 @@ class Automatic(Replayed):
         self.kinds: dict[Any, int] = {}
         self.recorded: set[Any] = set()
         self.families: dict[Any, Family] = {}
-        self.credit = self.misses = 0
+        self.relatives: dict[Any, tuple[Family, int]] = {}
+        self.credit = self.misses = self.slower = 0
 
     def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which there is no program: those that come again are recorded."""
@@ -63,6 +66,8 @@ class Automatic(Replayed):
         if None in kind or count == NEVER or not bridge.may_record():
             if None in kind:
                 self._fail("an argument is neither a tensor on the CPU nor a value")
+            elif count == NEVER:
+                self._stop_after(self.slower + 1)
             return self.ordinary(*args, **kwargs)
         if len(self.kinds) >= MOST_KINDS and not count:
             self._fail("arguments are others at each call")
@@ -80,8 +85,10 @@ class Automatic(Replayed):
 
     def _family(self, kind: Any) -> tuple[Family, int]:
         """What is known of calls of this kind but for its sizes, and how many elements it has."""
-        shared, size = family_of(kind)
-        return self.families.setdefault(shared, Family()), size
+        if kind not in self.relatives:
+            shared, size = family_of(kind)
+            self.relatives[kind] = self.families.setdefault(shared, Family()), size
+        return self.relatives[kind]
 
     def _gains(self, kind: Any) -> bool:
         """Whether replays of such calls are known to be faster."""
@@ -117,6 +124,13 @@ class Automatic(Replayed):
         if self.misses > MOST_MISSES:
             self.programs, self.records = [], {}
             self._fail(f"{self.refusal}; too often to record each time")
+            self._fail(self.refusal)
+
+    def _stop_after(self, slower: int) -> None:
+        """Look at arguments no more where no kind of calls is replayed, and so many were slower."""
+        self.slower = slower
+        if slower > MOST_SLOWER and not self.programs:
+            self.failures = MOST_FAILURES
             self._fail(self.refusal)
 
     def _forget_stale(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -31,13 +31,20 @@ class Family:
 
     def __init__(self) -> None:
         self.pairs: list[tuple[int, float]] = []
+        self.found: dict[int, bool] = {}        # what the pairs so far say of each size
 
     def note(self, size: int, pair: float) -> None:
         """A call of so many elements was made twice: the part of its time that a replay took."""
         self.pairs = [*self.pairs[1 - MOST_PAIRS:], (size, pair)]
+        self.found.clear()
 
     def gains_at(self, size: int) -> bool:
         """Whether calls of so many elements need not be tried: those like them gain."""
+        if size not in self.found:
+            self.found[size] = self._gains_near(size)
+        return self.found[size]
+
+    def _gains_near(self, size: int) -> bool:
         near = [each for each in self.pairs if each[0] <= size * REACH and size <= each[0] * REACH]
         if len(near) < TRIALS or len({each for each, _ in near}) < LEAST_SIZES:
             return False
