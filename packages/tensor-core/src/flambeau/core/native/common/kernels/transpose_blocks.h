@@ -108,21 +108,28 @@ inline void transpose(unit<uint64_t> *out, const unit<uint64_t> *in, int64_t row
             out[r * cols + c] = in[r + c * step];
 }
 
-/* 8 x 8 blocks of 2-byte elements: three rounds in which rows four, two and one apart are woven. */
+/* 8 x 8 blocks of 2-byte elements, in three rounds. */
 typedef int16_t eight __attribute__((vector_size(16)));
+
+/* Weave rows four apart: eight rows that stay in registers, so no loop is left. */
+inline void weave(const eight (&a)[8], eight (&b)[8]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        b[2 * i] = fl_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
+        b[2 * i + 1] = fl_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
+    }
+}
 
 inline void transpose_block(unit<uint16_t> *out, int64_t cols, const unit<uint16_t> *in,
                             int64_t step) {
-    eight a[8], b[8];
-    for (int c = 0; c < 8; c++)
-        memcpy(&a[c], in + c * step, sizeof(eight));
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++) {
-            b[2 * i] = fl_shuffle(a[i], a[i + 4], eight{0, 8, 1, 9, 2, 10, 3, 11});
-            b[2 * i + 1] = fl_shuffle(a[i], a[i + 4], eight{4, 12, 5, 13, 6, 14, 7, 15});
-        }
-        memcpy(a, b, sizeof a);
-    }
+    eight a[8], b[8], c[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        memcpy(&a[i], in + i * step, sizeof(eight));
+    weave(a, b);
+    weave(b, c);
+    weave(c, a);
+#pragma GCC unroll 8
     for (int r = 0; r < 8; r++)
         memcpy(out + r * cols, &a[r], sizeof(eight));
 }
@@ -131,7 +138,12 @@ template <>
 inline void transpose(unit<uint16_t> *out, const unit<uint16_t> *in, int64_t rows, int64_t cols,
                       int64_t step) {
     const int64_t whole_rows = rows & ~(int64_t)7, whole_cols = cols & ~(int64_t)7;
-    for (int64_t r = 0; r < whole_rows; r += 8)
+    const int64_t lines = rows & ~(int64_t)31;
+    for (int64_t r = 0; r < lines; r += 32)         /* a line of each column at a time */
+        for (int64_t c = 0; c < whole_cols; c += 8)
+            for (int64_t part = r; part < r + 32; part += 8)
+                transpose_block(out + part * cols + c, cols, in + part + c * step, step);
+    for (int64_t r = lines; r < whole_rows; r += 8)
         for (int64_t c = 0; c < whole_cols; c += 8)
             transpose_block(out + r * cols + c, cols, in + r + c * step, step);
     for (int64_t c = 0; c < cols; c++)
