@@ -13,19 +13,26 @@ from arrays import make, tensor
 import flambeau
 from flambeau.core import over_buffer
 
-FORMATS = {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "uint16": "H", "int32": "i",
-           "uint32": "I", "int64": "q", "uint64": "Q", "float16": "e", "float32": "f",
-           "float64": "d"}
+DTYPES = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+          "float16", "float32", "float64")
 
 
-@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_memoryview(dtype):
     x = flambeau.arange(6).view(2, 3).to(getattr(flambeau, dtype))
     view = memoryview(x)
-    assert (view.format, view.shape, view.ndim) == (FORMATS[dtype], (2, 3), 2)
+    assert (view.format, view.shape, view.ndim) == (numpy.dtype(dtype).char, (2, 3), 2)
     assert view.c_contiguous
     assert not view.readonly
     assert view.tobytes() == x.numpy().tobytes()
+
+
+@pytest.mark.parametrize("dtype", (*DTYPES, "complex64", "complex128"))
+def test_numpy_has_scalars_of_the_dtype(dtype):
+    x = flambeau.ones(2, dtype=getattr(flambeau, dtype))
+    wanted = numpy.dtype(dtype).type        # numpy.int64 and not numpy.longlong
+    for array in (x.numpy(), numpy.asarray(x), numpy.asarray(memoryview(x))):
+        assert array.dtype.type is type(array[0]) is wanted
 
 
 def test_a_memoryview_writes_and_shows_strides():

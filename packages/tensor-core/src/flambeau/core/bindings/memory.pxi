@@ -47,9 +47,12 @@ def _on_storage(storage not None, dtype not None, tuple shape not None, tuple st
 
 # ---- the buffer protocol ---------------------------------------------------------------
 
+# NumPy takes the first C type of a format for the dtype: int64 is long where that has 64 bits.
+cdef bint _has_wide_long = sizeof(long) == 8
 cdef dict _format_of_code = {
     FL_BOOL: b"?", FL_U8: b"B", FL_I8: b"b", FL_I16: b"h", FL_U16: b"H", FL_I32: b"i",
-    FL_U32: b"I", FL_I64: b"q", FL_U64: b"Q", FL_F16: b"e", FL_F32: b"f", FL_F64: b"d",
+    FL_U32: b"I", FL_I64: b"l" if _has_wide_long else b"q",
+    FL_U64: b"L" if _has_wide_long else b"Q", FL_F16: b"e", FL_F32: b"f", FL_F64: b"d",
     FL_C64: b"Zf", FL_C128: b"Zd"}
 
 cdef struct _buffer_hold:
