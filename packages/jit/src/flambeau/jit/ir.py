@@ -121,6 +121,10 @@ class Read:
     where: str
 
 
+#: The end of a reason where nothing is known but of the sizes that were tried.
+TRIED = "so that only sizes that were tried are known"
+
+
 @dataclass
 class Limits:
     """Between which sizes a symbol may be.
@@ -136,6 +140,11 @@ class Limits:
     last: int | None = None
     below: str = ""
     above: str = ""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a size above the last one was seen to be another case."""
+        return self.last is not None and not self.above.endswith(TRIED)
 
 
 @dataclass(eq=False)

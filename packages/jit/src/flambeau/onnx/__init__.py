@@ -110,11 +110,21 @@ def export(
         _thread.exporting = before
     written = model_of(program.graph, opset, names, tuple(output_names or ()), quantized)
     check(written)
+    _tell_limits(program.graph.limits)
     written = files.ordered(written, order)
     written = files.with_inputs(written, export_params, keep_initializers_as_inputs)
     if f is not None:
         files.save(written, f, external_data)
     return ONNXProgram(written) if dynamo else written
+
+
+def _tell_limits(limits: Mapping[str, Any]) -> None:
+    """Warn of sizes for which the function does other things: a model does not know them."""
+    for name, each in limits.items():
+        if each.is_found:
+            warnings.warn(f"onnx.export(): the model is right for {name} from {each.first} to "
+                          f"{each.last} alone, and will not refuse others: {each.above}",
+                          stacklevel=3)
 
 
 def is_in_onnx_export() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.jit.errors import TraceError
-from flambeau.jit.ir import Graph, Limits
+from flambeau.jit.ir import TRIED, Graph, Limits
 from flambeau.jit.recording.unify import find_bounds, unify
 from flambeau.jit.tree import Spec, text_of
 
@@ -88,7 +88,7 @@ class Recordings:
         first, below = self.edge(name, low, range(low - 1, max(low - AROUND, 1) - 1, -1))
         last, above = self.edge(name, high, range(high + 1, high + AROUND + 1))
         why = f"{where}: what is computed from the size by //, %, int(), len() or the like " \
-            "decides here, so that only sizes that were tried are known"
+            f"decides here, {TRIED}"
         return Limits(first, last, below or why, above or why)
 
     def edge(self, name: str, good: int, probes: Sequence[int]) -> tuple[int, str]:

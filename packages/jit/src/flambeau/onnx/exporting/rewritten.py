@@ -208,15 +208,6 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return x.gather(-1, places).squeeze(-1)
 
 
-@rewrites("unfold")
-def unfold(x: Any, dim: int, size: int, step: int) -> Any:
-    """Windows that begin at every step, of a size that is known."""
-    count = (x.shape[dim] - size) // step + 1
-    parts = [x.narrow(dim, k, (count - 1) * step + 1) for k in range(size)]
-    taken = [part.index_select(dim, flambeau.arange(count) * step) for part in parts]
-    return flambeau.stack(taken, -1)
-
-
 @rewrites("resample")
 def resample(x: Any, size: Any, mode: str, *rest: Any) -> Any:
     if mode != "area":

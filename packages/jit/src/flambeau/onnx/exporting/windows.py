@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.builder import Builder, Name
 from flambeau.onnx.exporting.shapes import reshaped
@@ -52,9 +53,14 @@ def write_unfold(b: Builder, node: Node, x: Value, dim: int, size: int, step: in
     if not x.shape:
         return b.add("Unsqueeze", b.of(x), b.whole(0))
     dim = dim % len(x.shape)
-    (n,) = fixed(node, x.shape[dim])
-    places = np.arange((n - size) // step + 1)[:, None] * step + np.arange(size)
-    taken = b.add("Gather", b.of(x), b.constant(places, "int64"), axis=dim)
+    count = node.outputs[0].shape[dim]
+    if isinstance(count, Dim):
+        first = b.add("Range", *(b.operand(n, "int64") for n in (0, count, 1)))
+        first = b.add("Mul", b.add("Unsqueeze", first, b.whole(1)), b.whole(step))
+        places = b.add("Add", first, b.whole(*range(size)))
+    else:
+        places = b.constant(np.arange(count)[:, None] * step + np.arange(size), "int64")
+    taken = b.add("Gather", b.of(x), places, axis=dim)
     order = [d for d in range(len(x.shape) + 1) if d != dim + 1]
     return b.add("Transpose", taken, perm=[*order, dim + 1])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import flambeau
 from flambeau import rooms
 from flambeau.core import Tensor
+from flambeau.core._core import may_read
 from flambeau.core.vision.checks import check_channels, check_rois
 
 #: Elements that are sampled at once.
@@ -34,6 +35,32 @@ def sample(features: Tensor, y: Tensor, x: Tensor) -> Tensor:
     found = rooms.enter("nn").functional.grid_sample(
         features, grid.reshape(1, count * p, q, 2), padding_mode="border", align_corners=True)
     return found.reshape(-1, count, p, q) * inside
+
+
+def gather_points(features: Tensor, images: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    """Like `sample` for regions of any images, by indices: nothing is asked of their values.
+
+    Args:
+        features: Shape ``(N, C, H, W)``.
+        images: The image of each region, shape ``(K,)``.
+        y: Rows of the points, shape ``(K, P)``.
+        x: Columns of the points, shape ``(K, Q)``.
+
+    Returns:
+        Shape ``(K, P, Q, C)``.
+    """
+    height, width = features.shape[2:]
+    inside = ((y >= -1) & (y <= height)).unsqueeze(2) & ((x >= -1) & (x <= width)).unsqueeze(1)
+    y, x = y.clamp(0, height - 1), x.clamp(0, width - 1)
+    top, left = y.floor(), x.floor()
+    down, right = (y - top)[:, :, None, None], (x - left)[:, None, :, None]
+    rows = top.to(flambeau.int64), (top + 1).clamp(max=height - 1).to(flambeau.int64)
+    columns = left.to(flambeau.int64), (left + 1).clamp(max=width - 1).to(flambeau.int64)
+    pixels, images = features.permute(0, 2, 3, 1), images[:, None, None]
+    upper, lower = (
+        pixels[images, row[:, :, None], columns[0][:, None]] * (1 - right)
+        + pixels[images, row[:, :, None], columns[1][:, None]] * right for row in rows)
+    return (upper * (1 - down) + lower * down) * inside.unsqueeze(-1)
 
 
 def _positions(start: Tensor, size: Tensor, bins: int, points: int) -> Tensor:
@@ -65,6 +92,11 @@ def _align(features: Tensor, rois: Tensor, scale: float, height: int, width: int
     w, h = x2 - x1, y2 - y1
     if smallest is not None:
         w, h = w.clamp(min=smallest), h.clamp(min=smallest)
+    if ratio > 0 and not dealt:
+        y, x = _positions(y1, h, height, ratio), _positions(x1, w, width, ratio)
+        numbers = flambeau.arange(features.size(0), device=features.device)
+        images = numbers.index_select(0, rois[:, 0].to(flambeau.int64))     # refuses -1
+        return _of_any_image(features, images, y, x, (height, width, ratio))
     if ratio > 0:
         counts = [(ratio, ratio)] * rois.size(0)
     else:
@@ -85,6 +117,20 @@ def _align(features: Tensor, rois: Tensor, scale: float, height: int, width: int
         kept = channels // bins if dealt else channels
         return features.new_zeros((0, kept, height, width)) + 0 * features.sum()
     return flambeau.cat(parts)[flambeau.cat(order).argsort()]
+
+
+def _of_any_image(features: Tensor, images: Tensor, y: Tensor, x: Tensor,
+                  bins: tuple[int, int, int]) -> Tensor:
+    """Means of bins of as many points each, in blocks unless a trace records them."""
+    (height, width, ratio), channels = bins, features.size(1)
+    if may_read(y):
+        size = max(1, BLOCK // max(1, channels * y.size(1) * x.size(1)))
+        if y.size(0) > size:
+            parts = zip(*(each.split(size) for each in (images, y, x)), strict=True)
+            return flambeau.cat([_of_any_image(features, *part, bins) for part in parts])
+    found = gather_points(features, images, y, x)
+    found = found.reshape(y.size(0), height, ratio, width, ratio, channels)
+    return found.mean((2, 4)).permute(0, 3, 1, 2)
 
 
 def _means(image: Tensor, y: Tensor, x: Tensor, down: tuple[int, int], across: tuple[int, int],
@@ -113,7 +159,8 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
         spatial_scale: From the coordinates of `rois` to those of the maps.
         pooled_height: Bins of a region from top to bottom.
         pooled_width: From left to right.
-        sampling_ratio: Points of a bin in each direction; not above 0: as many as it has pixels.
+        sampling_ratio: Points of a bin in each direction; not above 0: as many as it has pixels,
+            which a trace does not know.
         aligned: Pixels are at their centres, half a pixel from their corners.
 
     Returns:
