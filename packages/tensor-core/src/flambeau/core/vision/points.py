@@ -126,8 +126,8 @@ def _of_any_image(features: Tensor, images: Tensor, y: Tensor, x: Tensor,
     if may_read(y):
         size = max(1, BLOCK // max(1, channels * y.size(1) * x.size(1)))
         if y.size(0) > size:
-            parts = zip(*(each.split(size) for each in (images, y, x)), strict=True)
-            return flambeau.cat([_of_any_image(features, *part, bins) for part in parts])
+            parts = zip(images.split(size), y.split(size), x.split(size), strict=True)
+            return flambeau.cat([_of_any_image(features, i, a, b, bins) for i, a, b in parts])
     found = gather_points(features, images, y, x)
     found = found.reshape(y.size(0), height, ratio, width, ratio, channels)
     return found.mean((2, 4)).permute(0, 3, 1, 2)
