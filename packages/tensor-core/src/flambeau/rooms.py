@@ -43,6 +43,7 @@ ROOMS = {
     "distributions": "flambeau-nn",
     "distributed.tensor": "flambeau-nn",
     "distributed.fsdp": "flambeau-nn",
+    "distributed.checkpoint": "flambeau-nn",
     "utils.hooks": "flambeau-nn",
     "utils.flop_counter": "flambeau-nn",
     "optim": "flambeau-optim",

@@ -120,7 +120,14 @@ def extend(obj: Any, values: Any, items: Any) -> None:
 def member(key: Any) -> Any:
     """A key of a dict or member of a set: nothing whose hash is a program or could take long."""
     parts = key if type(key) is tuple else (key,)
-    if all(isinstance(part, _SCALARS) or part.__hash__ is object.__hash__ for part in parts):
+    if all(isinstance(part, _SCALARS) or part.__hash__ is object.__hash__ or _is_only_itself(part)
+           for part in parts):
         return key
     fail(f"a dict key or member of a set of type {type(key).__name__}; files have strings, "
          "numbers, members of enumerations and tuples of them")
+
+
+def _is_only_itself(part: Any) -> bool:
+    """Whether an object is equal to nothing else, as those of classes that do not say otherwise."""
+    kind = type(part)
+    return kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__
