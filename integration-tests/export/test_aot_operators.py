@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from machine_code import Built, assert_close, needs_gcc, traced
+from machine_code import Built, assert_close, assert_same_bits, needs_gcc, traced
 
 import flambeau
 from flambeau import jit, nn
@@ -226,6 +226,20 @@ def test_an_index_outside_is_told(tmp_path):
         is_counted_from_the_end = number == 0
         status = built([x.numpy(), np.array([0, -8])], [shape])[0]
         assert status == (0 if is_counted_from_the_end else 1)
+
+
+@pytest.mark.parametrize(("border", "align"), [
+    ("zeros", False), ("border", True), ("reflection", False), ("reflection", True)])
+@pytest.mark.parametrize(("size", "mode"), [
+    ((5, 7), "bilinear"), ((5, 7), "nearest"), ((5, 7), "bicubic"), ((4, 5, 6), "bilinear"),
+    ((4, 5, 6), "nearest"), ((1, 3), "bilinear"), ((1, 3), "bicubic")])
+def test_points_of_a_grid(size, mode, border, align, tmp_path):
+    flambeau.manual_seed(len(size))
+    x, grid = randn(2, 3, *size), randn(2, *range(2, 2 + len(size)), len(size)) * 1.5
+    special = flambeau.tensor([float("nan"), float("inf"), -float("inf"), -1.0, 1.0, 1e20])
+    grid.view(-1)[:6] = special
+    assert_same_bits(lambda x, grid: F.grid_sample(x, grid, mode, border, align), [x, grid],
+                     tmp_path)
 
 
 def test_random_numbers_are_refused(tmp_path):

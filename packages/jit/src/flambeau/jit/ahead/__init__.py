@@ -2,7 +2,8 @@
 
 ``entry``      ``jit.aot``: checks, and the files that are written
 ``fixed``      a program's graph with a number for every size
-``expand``     operators without machine code, in terms of others; ``rewritten``: cases of some
+``expand``     operators without machine code, in terms of others; ``rewritten``: cases of some;
+               ``grids``: points of a grid
 ``unit``       the steps of a program: functions of machine code and where their operands lie
 ``lowering``   which function computes each operator
 ``views``      operators that only look at memory in another way

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.jit import bridge
+from flambeau.jit.ahead.grids import sampled
 from flambeau.jit.ir import Node
 
 Tensor = Any
@@ -27,6 +28,8 @@ def written(node: Node) -> Function | None:
         return _one_by_one(node.op)
     if node.op == "resample":
         return _resampled(node)
+    if node.op == "grid_sampler" and node.args[0].dtype == "float32":
+        return sampled
     if node.op == "topk":
         return _topk
     return _variance if node.op == "var" else None
