@@ -70,3 +70,29 @@ def test_few_queries_with_masks(queries):
             np.testing.assert_allclose(got[:, :, row:row + 1], want, rtol=1e-12, atol=1e-12)
     causal = ops.scaled_dot_product_attention(*tensors, is_causal=True).numpy()
     np.testing.assert_allclose(causal, got, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("dim", [1, 16, 37])
+def test_any_number_of_keys(dim, is_causal, dtype):
+    """Scores beside the last key, where vectors end, are nobody's; nor are those of later keys."""
+    near = {"float64": 1e-12, "float32": 2e-5}[dtype]
+    for count in (1, 5, 8, 15, 16, 17, 31, 33, 47, 63, 64, 65, 130, 511, 513):
+        query, key, value = (normal(1, 2, count, dim).astype(dtype) for _ in range(3))
+        whole = flambeau.tensor(np.full((1, 2, count + 9, dim), np.nan, dtype))
+        whole[:, :, :count] = flambeau.tensor(key)
+        got = ops.scaled_dot_product_attention(
+            flambeau.tensor(query), whole[:, :, :count], flambeau.tensor(value),
+            is_causal=is_causal)
+        want = np.stack([
+            expected(query[:, :, row : row + 1].astype("float64"),
+                     *(x[:, :, : row + 1 if is_causal else count].astype("float64")
+                       for x in (key, value)))[:, :, 0] for row in range(count)], 2)
+        np.testing.assert_allclose(got.numpy(), want, rtol=near, atol=near)
+        if is_causal and count > 1:
+            key[:, :, -1] = np.nan
+            again = ops.scaled_dot_product_attention(*map(flambeau.tensor, (query, key, value)),
+                                                     is_causal=True)
+            np.testing.assert_array_equal(again.numpy()[:, :, :-1], got.numpy()[:, :, :-1])
+            assert np.isnan(again.numpy()[:, :, -1]).all()

@@ -77,7 +77,8 @@ void block(const Job &job, const Workspace &w, int64_t head, int64_t run, int64_
     fl_attention_matrix v = {job.v.at(a, head, key), job.v.row, job.v.col};
     fl_attention_matrix out = {job.out.at(a, head, query), job.out.row, job.out.col};
     fl_attention_matrix s = {w.scores, job.pitch, 1};
-    fl_attention_product(job.tools, rows, cols, a.dim, q, keys, s, 0, w.product, job.dot);
+    fl_attention_product(job.tools, rows, job.dot ? cols : job.tools.whole_vectors(cols), a.dim, q,
+                         keys, s, 0, w.product, job.dot);
     int64_t visible = a.causal ? query + 1 - key : cols;
     fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
                         job.mask.part(a, head, query, key), visible};

@@ -84,6 +84,12 @@ struct fl_attention_tools {
     const fl_gemm_dtype *product;
     bool is_double;
     explicit fl_attention_tools(int kind);
+    /* Columns up to a whole vector: copies of keys end in zeros there, and what they give is not
+     * read. */
+    int64_t whole_vectors(int64_t cols) const {
+        int64_t lanes = product->cols / 2;
+        return (cols + lanes - 1) / lanes * lanes;
+    }
     int64_t product_bytes(int64_t rows) const;      /* scratch of products of up to `rows` rows */
     void pack(void *out, int64_t out_row, const fl_heads &from, const void *data, int64_t rows,
               int64_t cols) const;      /* out = transposed rows x cols of `from` */

@@ -55,8 +55,9 @@ void block(const Job &job, const Workspace &w, int64_t head, int64_t query, int6
     fl_attention_matrix q = rows_of(job.q, a, head, query), k = rows_of(job.k, a, head, key);
     fl_attention_matrix g = rows_of(job.grad, a, head, query);
     fl_attention_matrix s = {w.scores, job.pitch, 1}, ds = {w.products, job.pitch, 1};
-    fl_attention_product(t, rows, cols, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.gemm);
-    fl_attention_product(t, rows, cols, a.value_dim, g, {w.values, job.pitch, 1}, ds, 0, w.gemm);
+    const int64_t wide = t.whole_vectors(cols);
+    fl_attention_product(t, rows, wide, a.dim, q, {w.keys, job.pitch, 1}, s, 0, w.gemm);
+    fl_attention_product(t, rows, wide, a.value_dim, g, {w.values, job.pitch, 1}, ds, 0, w.gemm);
     fl_scores scores = {w.scores, rows, cols, job.pitch, a.scale,
                         job.mask.part(a, head, query, key),
                         a.causal ? query + 1 - key : cols};

@@ -55,11 +55,23 @@ template <class T> struct Finish {
 
     /* A whole vector of every row. */
     void column(T *c, const T *sums, int64_t sums_row, const T *added, int64_t rows) const {
+        if (!read_c && !relu && alpha == 1 && added && bias_row == 0)
+            return biased_column(c, sums, sums_row, load(added), rows);
         for (int64_t i = 0; i < rows; i++) {
             store(c, vector(load(sums), c, added, Lanes<T>::COUNT));
             c += c_row;
             sums += sums_row;
             added = added ? added + bias_row : nullptr;
+        }
+    }
+
+    /* The same with a bias alone, as linear layers have it. */
+    void biased_column(T *c, const T *sums, int64_t sums_row, Vector<T> added,
+                       int64_t rows) const {
+        for (int64_t i = 0; i < rows; i++) {
+            store(c, load(sums) + added);
+            c += c_row;
+            sums += sums_row;
         }
     }
 
@@ -88,7 +100,7 @@ template <class T> struct Finish {
     void tile(T *c, const T *sums, int64_t sums_row, int64_t i0, int64_t rows, int64_t j0,
               int64_t cols) const {
         const T *added = bias ? bias + i0 * bias_row + j0 * bias_col : nullptr;
-        if (c_col == 1 && bias_col == 1)
+        if (c_col == 1 && (!bias || bias_col == 1))
             return vectors(c, sums, sums_row, added, rows, cols);
         for (int64_t i = 0; i < rows; i++) {
             strided_row(c, sums, added, cols);
