@@ -156,3 +156,42 @@ def test_memory_is_written_to_through_a_transposed_view(tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     [found] = run(built, [x], [(2, 3)], state)
     np.testing.assert_array_equal(found, x.T + 1)
+
+
+def noisy(x):
+    kept = nn.functional.dropout(x, 0.3, True) + flambeau.randn(*x.shape) * 0.5
+    return kept, flambeau.rand_like(x), x.clone().uniform_(-3, 7), x.clone().normal_(2, 0.25)
+
+
+def chosen(x):
+    return (flambeau.randint(0, 9, (5, 3)).float() + flambeau.randint(-7, 2**31, (7,))[:3].float(),
+            flambeau.rand(1) * x, nn.functional.dropout(x, 1.0, True))
+
+
+@pytest.mark.parametrize(("fn", "shape"), [(noisy, (4, 9)), (noisy, (1, 1)), (noisy, (3, 130)),
+                                           (chosen, (2, 3))])
+def test_random_numbers_are_those_of_python(fn, shape, tmp_path):
+    x = flambeau.randn(*shape)
+    program = jit.trace(fn, x, dynamic=False)
+    built = Built(program, tmp_path)
+    state = np.full(built.made.state_bytes, 0xFF, np.uint8)
+    pointer = ctypes.c_void_p(state.ctypes.data)
+    built.library[f"{built.made.name}_reset"](pointer)
+    assert state[:16].view(np.uint64).tolist() == [flambeau.Generator().initial_seed(), 0]
+    for seed in (flambeau.Generator().initial_seed(), 2**63 + 12345):
+        flambeau.manual_seed(seed)
+        built.library[f"{built.made.name}_seed"](pointer, ctypes.c_uint64(seed))
+        for _ in range(2):
+            want = arrays(program(x))
+            found = run(built, arrays([x]), [each.shape for each in want], state)
+            for a, b in zip(found, want, strict=True):
+                np.testing.assert_array_equal(a.view(np.int32), b.view(np.int32))
+    assert f"void {built.made.name}_seed(void *state" in built.made.header.read_text()
+
+
+def test_numbers_of_a_generator_are_refused(tmp_path):
+    own = flambeau.Generator()
+    program = jit.trace(lambda x: x + flambeau.rand(3, generator=own), flambeau.ones(3),
+                        dynamic=False)
+    with pytest.raises(jit.ProgramError, match="generator of its own"):
+        jit.aot(program, tmp_path / "none.o")

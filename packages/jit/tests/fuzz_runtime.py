@@ -66,6 +66,13 @@ CASES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (lambda x: (F.pad(x, (1, 2)), x.roll(1, 0), x.flip(1), x.repeat(2, 1), x.tril(), x.var(1)),
      (fl.randn(3, 4),)),
     (fl.nn.LSTM(3, 4, 2, batch_first=True).eval(), (fl.randn(2, 5, 3),)),
+    # weights that are laid out and packed when a program is loaded
+    (fl.nn.Sequential(fl.nn.Conv2d(18, 20, 3, padding=1), fl.nn.ReLU(), fl.nn.MaxPool2d(2)).eval(),
+     (fl.randn(1, 18, 7, 7),)),
+    (fl.nn.Conv2d(140, 17, 3, padding=1).eval(), (fl.randn(1, 140, 8, 7),)),
+    (fl.nn.Sequential(fl.nn.Linear(40, 70), fl.nn.GELU()).eval(), (fl.randn(20, 40),)),
+    (fl.nn.utils.quantize_weights(fl.nn.Sequential(fl.nn.Linear(70, 9)), "int4", group=32).eval(),
+     (fl.randn(2, 70),)),
 )
 
 

@@ -17,6 +17,7 @@
 ``attention``  scores, softmax and values of each head
 ``lookup``     rows of a table
 ``moves``      joined tensors, and elements chosen by index
+``draws``      random numbers
 ``searches``   where the greatest element is; all, any, counts
 ``state``      programs that write to buffers, which live from run to run
 ``memory``     where each buffer lies in the arena

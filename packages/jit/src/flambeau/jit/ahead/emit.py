@@ -131,7 +131,7 @@ def _driver(unit: Unit, name: str, weights: str) -> str:
 
 
 def _reset(unit: Unit, name: str, weights: str) -> list[str]:
-    """``NAME_reset``: state as it was when the program was compiled."""
+    """``NAME_reset``: state as it was when the program was compiled; ``NAME_seed``."""
     copy = "void @llvm.memcpy.p0.p0.i64"
     base = f"@{name}_weights" if weights == "embedded" else "%weights"
     load = [] if weights == "embedded" else [f"  %weights = load ptr, ptr @{name}_weights"]
@@ -140,8 +140,14 @@ def _reset(unit: Unit, name: str, weights: str) -> list[str]:
         body += [f"  %to{number} = getelementptr i8, ptr %state, i64 {buffer.offset}",
                  f"  %from{number} = getelementptr i8, ptr {base}, i64 {image.start}",
                  f"  call {copy}(ptr %to{number}, ptr %from{number}, i64 {buffer.bytes}, i1 false)"]
-    return [f"declare {copy}(ptr, ptr, i64, i1)", f"define void @{name}_reset(ptr %state) {{",
-            *load, *body, "  ret void", "}"]
+    seed = [] if unit.stream is None else [
+        f"define void @{name}_seed(ptr %state, i64 %seed) {{",
+        f"  %stream = getelementptr i8, ptr %state, i64 {unit.stream.buffer.offset}",
+        "  store i64 %seed, ptr %stream, align 8",
+        "  %blocks = getelementptr i8, ptr %stream, i64 8",
+        "  store i64 0, ptr %blocks, align 8", "  ret void", "}"]
+    return [*seed, f"declare {copy}(ptr, ptr, i64, i1)",
+            f"define void @{name}_reset(ptr %state) {{", *load, *body, "  ret void", "}"]
 
 
 def _arity(unit: Unit, number: int) -> int:

@@ -76,7 +76,8 @@ def aot(
     dtypes and the size of the arena as constants. Results have the bits of ``freeze(program)`` in
     Python on the same instructions; recurrent layers, average pooling and others that are compiled
     as what they consist of differ by rounding. Link with ``-lm``. Buffers that the program writes
-    to are state: memory of the caller's, which ``NAME_reset(state)`` fills and each run is given.
+    to are state: memory of the caller's, which ``NAME_reset(state)`` fills and each run is given;
+    so is the stream of random numbers.
 
     Args:
         program: what ``trace`` or ``load`` gave, of a module in eval mode, of float32, float16 or
@@ -122,7 +123,8 @@ def aot(
         apart = file.with_suffix(".weights")
         apart.write_bytes(digest.ljust(ALIGNMENT, b"\0") + unit.weights)
     text = header(prefix, graph.inputs, graph.outputs, arena, chosen, digest,
-                  ALIGNMENT + len(unit.weights), weights == "embedded", state)
+                  ALIGNMENT + len(unit.weights), weights == "embedded", state,
+                  unit.stream is not None)
     file.write_bytes(code)
     beside = file.with_suffix(".h")
     beside.write_text(text)

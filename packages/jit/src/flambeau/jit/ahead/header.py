@@ -16,7 +16,7 @@ DIGEST = 32
 
 def header(
     name: str, inputs: list[Value], outputs: list[Value], arena: int, target: Target,
-    digest: bytes, size: int, embedded: bool, state: int = 0,
+    digest: bytes, size: int, embedded: bool, state: int = 0, draws: bool = False,
 ) -> str:
     """The text.
 
@@ -30,6 +30,7 @@ def header(
         size: bytes of the file of weights.
         embedded: whether the weights are in the object file.
         state: bytes of memory that lives from run to run.
+        draws: whether random numbers are drawn.
     """
     upper = name.upper()
     lines = [f"/* {name}: machine code for {target.name}, made by flambeau.jit.aot. */",
@@ -40,7 +41,7 @@ def header(
             lines += _constants(f"{upper}_{kind}_{k}", value)
     lines += ["/* Bytes that a run works in; every thread has its own, nothing is allocated. */",
               f"#define {upper}_ARENA_BYTES {arena}", ""]
-    lines += _state(name, state)
+    lines += _state(name, state, draws)
     lines += _init(name, target, digest, size, embedded)
     lines += ["", "/* Compute the outputs, in C order, from the inputs; none may share memory.",
               " * 0, or 1 where an index into a table is outside of it (row 0 is taken). */",
@@ -59,12 +60,14 @@ def _constants(prefix: str, value: Value) -> list[str]:
             f"#define {prefix}_BYTES {count * SIZE[value.dtype]}", ""]
 
 
-def _state(name: str, state: int) -> list[str]:
+def _state(name: str, state: int, draws: bool) -> list[str]:
     if not state:
         return []
     return ["/* The program's buffers, which runs write to: one for each session, set by reset",
             " * to what they held when this was made. Runs of one state follow each other. */",
-            f"#define {name.upper()}_STATE_BYTES {state}", f"void {name}_reset(void *state);", ""]
+            f"#define {name.upper()}_STATE_BYTES {state}", f"void {name}_reset(void *state);",
+            *(["/* Begin the random numbers of flambeau.manual_seed(seed). */",
+               f"void {name}_seed(void *state, uint64_t seed);"] if draws else []), ""]
 
 
 def _arguments(inputs: list[Value], outputs: list[Value], state: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flambeau.jit import bridge
-from flambeau.jit.ahead import linear, moves, scans, scattered, searches, windows
+from flambeau.jit.ahead import draws, linear, moves, scans, scattered, searches, windows
 from flambeau.jit.ahead.channels import batch_norm
 from flambeau.jit.ahead.columns import OPS, columns_text
 from flambeau.jit.ahead.expand import created
@@ -62,6 +62,8 @@ def _lower_node(scope: Scope, node: Node) -> None:
         region(scope, node, node.body)
     elif node.op in VIEWS:
         _view(scope, node)
+    elif node.op == "filled_like" and node.args[1] is None:
+        scope.new(node.outputs[0])
     elif node.op in _TABLE:
         _TABLE[node.op](scope, node)
     elif can_lower(node) or can_copy(node):
@@ -74,6 +76,9 @@ def _create(scope: Scope, node: Node) -> None:
     """What is made of numbers alone lies with the weights; a copy is what may be written to."""
     if is_random(node.op):
         raise NotThisError("it draws random numbers")
+    if node.op == "empty":
+        scope.new(node.outputs[0])
+        return
     for value, tensor in zip(node.outputs, created(node), strict=True):
         constant = scope.unit.constant(bridge.bytes_of(tensor), value.dtype, shape_of(value))
         if scope.has_writes or value in scope.places:
@@ -275,6 +280,8 @@ _TABLE: dict[str, Callable[[Scope, Node], None]] = {
     **dict.fromkeys(("any", "all"), searches.count),
     "cumsum": scans.cumsum, "prod": scans.prod, "sort": scans.sort,
     **dict.fromkeys(("scatter.src", "scatter.value", "scatter_add"), scattered.scatter),
+    **dict.fromkeys(("random_uniform", "random_normal", "random_bernoulli", "random_integers"),
+                    draws.draw),
     "index_put": scattered.index_put, "index_add": scattered.index_add,
     "max_pool2d_compact_indices": windows.max_pool, "max_pool2d_values": windows.max_pool,
 }

@@ -92,6 +92,7 @@ class Unit:
         self.constants = Buffer("weights", 0)
         status = Buffer("arena", 4)
         self.status = Place(status, "int32", (1,), (1,))
+        self.stream: Place | None = None        # of random numbers: a seed, and blocks taken
         self.starts: dict[bytes, int] = {}
 
     @property
