@@ -121,6 +121,16 @@ def test_functions_whose_replays_are_slower_are_left_alone(clock):
     assert "replays take as long as calls" in compiled.explain()
 
 
+def test_a_slow_moment_decides_nothing(clock):
+    calls = []
+    clock |= {"replay": lambda n: 3.0 if len(calls) < 30 else 1.0, "call": lambda n: 2.0}
+    compiled, x = flambeau.compile(lambda x: x * 2 + 1), flambeau.ones(3)
+    for _ in range(100):
+        calls.append(compiled(x))
+    assert len(replayer(compiled).programs) == 1
+    assert replayer(compiled).programs[0].trial is None
+
+
 def test_a_family_that_is_not_clear_is_tried_one_by_one(clock):
     clock |= {"replay": lambda n: 1.9, "call": lambda n: 2.0}
     called_over(range(10, 20), 40)

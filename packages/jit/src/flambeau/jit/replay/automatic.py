@@ -24,6 +24,9 @@ MOST_FAILURES = 2
 #: Replays that are compared with calls, in turn: so many, and up to that many where it is not clear
 #: which take longer.
 TRIALS, MOST_TRIALS = 5, 15
+#: Such trials in a row until a kind is not replayed: what slows a machine for some microseconds
+#: slows all pairs of short calls.
+LOSSES = 3
 #: The part of a call's time that a replay may take.
 MOST_OF_TIME = 1.02
 #: What replays that turned out to be faster pay for: recordings, and the most that are paid for.
@@ -55,6 +58,7 @@ class Automatic(Replayed):
         self.give_up = give_up
         self.kinds: dict[Any, int] = {}
         self.recorded: set[Any] = set()
+        self.losses: dict[Any, int] = {}
         self.families: dict[Any, Family] = {}
         self.relatives: dict[Any, tuple[Family, int]] = {}
         self.credit = self.misses = self.slower = 0
@@ -178,6 +182,10 @@ class Automatic(Replayed):
             return
         if part <= MOST_OF_TIME:
             self._keep_for_good(program)
+            return
+        losses = self.losses[kind] = self.losses.get(kind, 0) + 1
+        if losses < LOSSES:
+            program.trial = []
             return
         program.trial = None
         self.refusal = "replays take as long as calls"
