@@ -96,7 +96,8 @@ def loaded(rank: int, folder: str, kind: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(("first", "then"), [("fsdp2", "fsdp1"), ("ddp", "fsdp2")])
+@pytest.mark.parametrize(("first", "then"), [
+    ("fsdp2", "fsdp1"), pytest.param("ddp", "fsdp2", marks=pytest.mark.slow)])
 def test_saved_by_three_and_loaded_by_two_and_one(tmp_path, first, then):
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     folder = str(tmp_path / "saved")
@@ -141,6 +142,7 @@ def shared_otherwise(rank: int, folder: str) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 def test_tensors_are_loaded_in_other_ways(tmp_path):
     assert run(4, tmp_path, shared_otherwise, str(tmp_path)) == [[]] * 4
 

@@ -120,12 +120,12 @@ def trained(rank: int, size: int, options: dict[str, Any], recompute: str, kind:
 
 @pytest.mark.parametrize(("size", "options", "recompute", "kind"), [
     (3, {}, "", "AdamW"),
-    (2, {"reshard_after_forward": False}, "", "SGD"),
+    pytest.param(2, {"reshard_after_forward": False}, "", "SGD", marks=pytest.mark.slow),
     (2, {"reshard_after_forward": True, "offload_policy": CPUOffloadPolicy()}, "inside", "SGD"),
-    (2, {"reshard_after_forward": 2}, "reentrant", "SGD"),
-    (3, {}, "outside", "SGD"),
-    (4, {"mesh": (2, 2)}, "", "SGD"),
-    (2, {"mesh": (2, 1)}, "", "SGD")])
+    pytest.param(2, {"reshard_after_forward": 2}, "reentrant", "SGD", marks=pytest.mark.slow),
+    pytest.param(3, {}, "outside", "SGD", marks=pytest.mark.slow),
+    pytest.param(4, {"mesh": (2, 2)}, "", "SGD", marks=pytest.mark.slow),
+    pytest.param(2, {"mesh": (2, 1)}, "", "SGD", marks=pytest.mark.slow)])
 def test_training_is_that_of_one_process(tmp_path, size, options, recompute, kind):
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     assert run(size, tmp_path, trained, size, options, recompute, kind) == [[]] * size
@@ -171,6 +171,7 @@ def copied(rank: int) -> Any:
     return flambeau.allclose(weight.grad.full_tensor(), alone.first.weight.grad)
 
 
+@pytest.mark.slow
 def test_gradients_of_copies(tmp_path):
     assert run(4, tmp_path, copied) == [True] * 4
 

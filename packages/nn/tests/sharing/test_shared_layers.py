@@ -94,7 +94,9 @@ def step(rank: int, plan: Any) -> list[Any]:
     return wrong
 
 
-@pytest.mark.parametrize("plan", [PLAIN, SEQUENCES, COLUMNS], ids=["plain", "sequences", "columns"])
+@pytest.mark.parametrize("plan", [
+    SEQUENCES, *[pytest.param(each, marks=pytest.mark.slow) for each in (PLAIN, COLUMNS)]],
+    ids=["sequences", "plain", "columns"])
 def test_a_step_is_that_of_one_process(tmp_path, plan):
     assert run(2, tmp_path, step, plan) == [[]] * 2
 

@@ -141,7 +141,9 @@ def every_way(rank: int, shape: tuple[int, ...], most: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(("shape", "most"), [((SIZE,), 9), ((2, 2), 9)])
+@pytest.mark.parametrize(("shape", "most"), [
+    ((SIZE,), 4),
+    *[pytest.param(shape, 9, marks=pytest.mark.slow) for shape in ((SIZE,), (2, 2))]])
 def test_operators_give_what_they_give_on_whole_tensors(tmp_path, shape, most):
     assert run(SIZE, tmp_path, every_way, shape, most) == [[]] * SIZE
 
@@ -173,6 +175,7 @@ def exchanges(rank: int) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 def test_tensors_go_from_any_way_to_any_other(tmp_path):
     assert run(SIZE, tmp_path, exchanges) == [[]] * SIZE
 
@@ -277,7 +280,7 @@ def trained(rank: int, kind: str) -> Any:
             for p, q in zip(alone.parameters(), shared.parameters(), strict=True)]
 
 
-@pytest.mark.parametrize("kind", ["SGD", "AdamW"])
+@pytest.mark.parametrize("kind", [pytest.param("SGD", marks=pytest.mark.slow), "AdamW"])
 def test_networks_of_shared_parameters_train(tmp_path, kind):
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     assert run(2, tmp_path, trained, kind) == [[True] * 6] * 2

@@ -59,8 +59,9 @@ def trained(rank: int, size: int, strategy: str) -> Any:
 
 
 @pytest.mark.parametrize(("size", "strategy"), [
-    (3, "FULL_SHARD"), (2, "SHARD_GRAD_OP"), (2, "NO_SHARD"), (2, "HYBRID_SHARD"),
-    (4, "HYBRID_SHARD")])
+    (3, "FULL_SHARD"),
+    *[pytest.param(*each, marks=pytest.mark.slow) for each in (
+        (2, "SHARD_GRAD_OP"), (2, "NO_SHARD"), (2, "HYBRID_SHARD"), (4, "HYBRID_SHARD"))]])
 def test_training_is_that_of_one_process(tmp_path, size, strategy):
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     assert run(size, tmp_path, trained, size, strategy) == [[]] * size

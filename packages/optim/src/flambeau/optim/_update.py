@@ -27,8 +27,23 @@ def apply_update(
         scalars: The run-time scalars in the rule's order: numbers, or float64 tensors on the
             parameters' device, of one element or of one for each parameter.
     """
+    if any(hasattr(type(tensor), ALIKE) for tensor in operands[0]):
+        columns = map(_parts, zip(*operands, strict=True))
+        operands = list(map(list, zip(*columns, strict=True)))
     if not update(_operators.get(rule.name) or _registered(rule), operands, scalars):
         update_by_tensors(rule, operands, scalars)
+
+
+#: What classes of tensors have whose elements are in several processes: it gives this process's
+#: parts of tensors, the gradient last, or None where these are not parts of the same elements.
+ALIKE = "__alike_parts__"
+
+
+def _parts(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """This process's parts of a parameter, its state and its gradient."""
+    parts_of = getattr(type(tensors[0]), ALIKE, None)
+    found: Sequence[Tensor] | None = None if parts_of is None else parts_of(tensors)
+    return tensors if found is None else found
 
 
 @once

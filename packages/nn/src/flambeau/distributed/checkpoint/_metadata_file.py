@@ -12,15 +12,23 @@ from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickle_writer import Call, Global, PickleWriter
 from flambeau.core.io.pickles import Named, Setting, run
 
-from . import metadata as known
 from ._storage_info import _StorageInfo
-from .metadata import Metadata, MetadataIndex
+from .metadata import (
+    _MEM_FORMAT_ENCODING,
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 
 _OWN, _THEIRS = "flambeau.", "torch."
 _METADATA = "torch.distributed.checkpoint.metadata."
 _FILES = "torch.distributed.checkpoint.filesystem."
-_DATA_CLASSES = ("ChunkStorageMetadata", "TensorProperties", "TensorStorageMetadata",
-                 "BytesStorageMetadata", "StorageMeta", "Metadata")
+_DATA_CLASSES = (BytesStorageMetadata, ChunkStorageMetadata, Metadata, StorageMeta,
+                 TensorProperties, TensorStorageMetadata)
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -69,9 +77,9 @@ def _names() -> dict[str, Any]:
               if isinstance(value, _core.dtype)}
     return {
         **dtypes,
-        **{_METADATA + name: _blank(getattr(known, name)) for name in _DATA_CLASSES},
+        **{_METADATA + kind.__name__: _blank(kind) for kind in _DATA_CLASSES},
         _METADATA + "MetadataIndex": _blank(_Index),
-        _METADATA + "_MEM_FORMAT_ENCODING": Named("format", known._MEM_FORMAT_ENCODING),
+        _METADATA + "_MEM_FORMAT_ENCODING": Named("format", _MEM_FORMAT_ENCODING),
         _FILES + "_StorageInfo": _blank(_StorageInfo),
         "torch.Size": Named("Size", flambeau.Size),
         "torch.serialization._get_layout": Named("_get_layout", lambda name: flambeau.strided),

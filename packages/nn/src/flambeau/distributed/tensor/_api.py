@@ -11,7 +11,7 @@ from flambeau import Tensor, distributed
 from flambeau.distributed import DeviceMesh
 
 from ._dispatch import dispatch
-from ._functions import FromLocal, Redistribute, ToLocal, spec_of
+from ._functions import FromLocal, Redistribute, ToLocal, moved, spec_of
 from ._layout import contiguous_stride, normalized
 from ._redistribute import redistribute
 from ._spec import DTensorSpec
@@ -80,6 +80,24 @@ class DTensor(Tensor):
     ) -> Any:
         """Run an operator on shared tensors."""
         return dispatch(func, args, kwargs or {})
+
+    @staticmethod
+    def __alike_parts__(tensors: Sequence[Any]) -> list[Tensor] | None:
+        """This process's parts of a parameter, its state and its gradient, for optimizers.
+
+        What is computed element by element can be on these; None where they are of different
+        elements. The gradient, the last one, is exchanged if need be.
+        """
+        first = tensors[0]
+        if not all(isinstance(t, DTensor) and t.shape == first.shape for t in tensors):
+            return None
+        spec = first._spec
+        if any(p.is_partial() for p in spec.placements):
+            return None
+        parts = [*tensors[:-1], moved(tensors[-1], spec.placements)]
+        if any(t._spec[:2] != spec[:2] for t in parts):
+            return None
+        return [t._local_tensor for t in parts]
 
     @property
     def device_mesh(self) -> DeviceMesh:

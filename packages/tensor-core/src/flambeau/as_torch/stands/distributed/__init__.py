@@ -1,0 +1,1 @@
+"""Where shared tensors and parameters were in earlier versions of PyTorch."""

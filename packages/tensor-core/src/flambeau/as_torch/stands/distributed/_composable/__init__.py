@@ -1,0 +1,1 @@
+"""Where `fully_shard` was in earlier versions of PyTorch."""
