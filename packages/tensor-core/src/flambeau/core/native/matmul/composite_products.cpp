@@ -126,14 +126,28 @@ static fl_tensor *sum_of_halves(const fl_op *op, const fl_value *in, Product *mu
                : nullptr;
 }
 
+/* A vector that is added to each row of one product: what a linear layer does in one pass. */
+static fl_tensor *as_layer(const fl_value *in) {
+    const fl_tensor *x = in[0].t, *left = in[1].t, *right = in[2].t;
+    if (x->ndim != 1 || left->ndim != 2 || right->ndim != 2 || x->shape[0] != right->shape[1] ||
+        left->shape[1] != right->shape[0] || !is_number(in[3], 1) || !is_number(in[4], 1))
+        return nullptr;
+    Made weight(fl_compose(FL_OP_transpose, in[2], fl_int_value(0), fl_int_value(1)));
+    return weight ? fl_compose(FL_OP_linear, in[1], fl_tensor_value(weight), in[0]) : nullptr;
+}
+
 static int add_product(const fl_op *op, const fl_value *in, int n, fl_value *out,
                        Product *multiply) {
     int dtype = in[0].t->dtype;
     bool same = in[1].t->dtype == dtype && in[2].t->dtype == dtype;
     if (out[0].tag == FL_TENSOR)
         return fl_compose_for_target(op, in, n, out);
-    if (same && fl_is_float(dtype) && fl_itemsize(dtype) == 2)
-        return fl_compose_result(op, in, n, out, sum_of_halves(op, in, multiply));
+    if (same && fl_is_float(dtype) && fl_itemsize(dtype) == 2) {
+        fl_tensor *sum = multiply == multiplied ? as_layer(in) : nullptr;
+        if (!sum && PyErr_Occurred())
+            return -1;
+        return fl_compose_result(op, in, n, out, sum ? sum : sum_of_halves(op, in, multiply));
+    }
     Made made(multiply(in[1], in[2]));
     return fl_compose_result(op, in, n, out, scaled_sum(op, in[0], made, in[3], in[4]));
 }
