@@ -27,8 +27,9 @@ constexpr int dot_cols(int rows) {
  * several columns are short, and the processor sees their ends too late. */
 const int64_t MAX_AHEAD_BYTES = 256 << 10;
 const int64_t NEAR_AHEAD_BYTES = 1 << 10;
-/* So much of each column: the rest follows by itself, and costs nothing where all is in a cache. */
-const int64_t ASKED_BYTES = 1536;
+/* So much of each column: all of it where a vector is a line, which costs 1 in 50 where all is in a
+ * cache; else the rest follows by itself. */
+const int64_t ASKED_BYTES = VECTOR_BYTES == 64 ? INT64_MAX : 1536;
 
 template <class T> inline int64_t dot_ahead(int64_t tile_elements) {
     const bool is_near = tile_elements * (int64_t)sizeof(T) <= MAX_AHEAD_BYTES;
