@@ -286,7 +286,7 @@ void tile(const Product *p, int64_t i, int64_t j, int cols, const char *weight, 
             factors[1].read(p, jb, g);
             factors[2].read(p, jc, g);
             factors[3].read(p, jd, g);
-            if (R == 1 && F::bytes < 64 && p->group == BLOCK) {
+            if (R == 1 && HAS_FMA && F::bytes < 64 && p->group == BLOCK) {
                 const int64_t left = p->groups - g, end = g + (left < FACTORS ? left : FACTORS);
                 for (; q < end; q++) {
                     w.set<F>(factors, q);

@@ -16,7 +16,16 @@ struct Pair {
     V low, high;
 };
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+const bool HAS_FMA = true;
+#else
+const bool HAS_FMA = false;
+#endif
+
+/* a * b + c, rounded once where the level can. */
 FL_TIGHT V sum_of_product(const V &a, const V &b, const V &c) {
+    if (!HAS_FMA)
+        return a * b + c;
     const int PARTS = sizeof(V) / sizeof(f32_reg);
     f32_reg left[PARTS], right[PARTS], sums[PARTS];
     memcpy(left, &a, sizeof a);
@@ -97,7 +106,7 @@ FL_TIGHT V worth(const V &whole, const Group &g) {
 template <bool SHIFTED>
 struct Int8 {
     static const int64_t bytes = 32;
-    static const bool shifted = SHIFTED, fuses = true;
+    static const bool shifted = SHIFTED, fuses = HAS_FMA;
     static constexpr float centre = 0;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {
@@ -123,7 +132,7 @@ struct Int8 {
 template <bool SHIFTED>
 struct Int4 {
     static const int64_t bytes = 16;
-    static const bool shifted = SHIFTED, fuses = true;
+    static const bool shifted = SHIFTED, fuses = HAS_FMA;
     static constexpr float centre = SHIFTED ? 0 : 8;
 #if defined(FL_EIGHTS)
     static FL_TIGHT Eight eight(const char *w, const Group &g, int i) {

@@ -106,13 +106,14 @@ void find_in_rows(const fl_pool &p, const float *input, int64_t planes, int64_t 
         find_quarters<Index, PLACED, true>(p, input, planes, begin, end, values, at);
 }
 
+/* Positions that are narrow are always asked for. */
 template <class Index>
 void max_quarters(const fl_pool *p, const float *input, int64_t planes, int64_t begin, int64_t end,
                   float *values, void *positions) {
-    if (positions)
-        find_in_rows<Index, true>(*p, input, planes, begin, end, values, (Index *)positions);
-    else
-        find_in_rows<Index, false>(*p, input, planes, begin, end, values, (Index *)nullptr);
+    if constexpr (sizeof(Index) == sizeof(int64_t))
+        if (!positions)
+            return find_in_rows<Index, false>(*p, input, planes, begin, end, values, nullptr);
+    find_in_rows<Index, true>(*p, input, planes, begin, end, values, (Index *)positions);
 }
 
 }  // namespace
