@@ -144,6 +144,18 @@ def test_optimizers(kind):
     assert flambeau.allclose(other[0].weight.a, net[0].weight, atol=1e-6)
 
 
+def test_scaled_gradients():
+    net, other = _network()
+    for module in (net, other):
+        scaler = flambeau.amp.GradScaler("cpu", init_scale=8.0)
+        stepper = optim.SGD(module.parameters(), lr=0.1)
+        scaler.scale(module(flambeau.ones(5, 3)).square().sum()).backward()
+        scaler.unscale_(stepper)
+        scaler.step(stepper)
+    assert flambeau.allclose(other[0].weight.grad.a, net[0].weight.grad)
+    assert flambeau.allclose(other[0].weight.a, net[0].weight, atol=1e-6)
+
+
 def test_state_and_copies():
     _, other = _network()
     state = other.state_dict()

@@ -11,6 +11,7 @@ torch.distributed.fsdp:FullyShardedDataParallel fully_shard MixedPrecision FSDPM
 torch.distributed.fsdp.wrap:size_based_auto_wrap_policy ModuleWrapPolicy wrap enable_wrap
 torch.distributed.fsdp.fully_sharded_data_parallel:FullStateDictConfig StateDictType
 torch.distributed.fsdp.api:ShardingStrategy
+torch.distributed.fsdp.sharded_grad_scaler:ShardedGradScaler
 torch.distributed.fsdp._fully_shard:fully_shard FSDPModule MixedPrecisionPolicy
 torch.distributed._composable.fsdp:fully_shard MixedPrecisionPolicy
 torch.distributed._composable.fsdp.fully_shard:FSDPModule

@@ -80,6 +80,8 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "convolution": (lambda x, w: F.conv2d(x, w), [(4, 2, 4, 4), (3, 2, 2, 2)]),
     "in another dtype": (lambda x: (x.float() * 2).double() + x, [A]),
     "constants": (lambda x: x + flambeau.ones_like(x) * x.new_full((), 2.0), [A]),
+    "truths": (lambda x: (x + ((x > 0).any() & (x > 9).any(0)) * 1.0,
+                          x * (x < 9).all(1, keepdim=True)), [A]),
     "number": (lambda x: x * x.sum().item() * (2.0 if flambeau.equal(x, x) else 1.0), [A]),
 }
 

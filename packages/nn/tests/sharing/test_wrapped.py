@@ -217,3 +217,31 @@ def test_policies():
     assert wrapped_names(custom) == ["ReLU!"]
     with pytest.raises(ValueError, match="False/True"):
         wrapped_names(wrap.CustomPolicy(lambda module: "yes"))
+
+
+def scaled(rank: int) -> Any:
+    from flambeau.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    told = []
+    for value in (1.0, float("inf")):
+        layer = nn.Linear(2, 2, bias=False)
+        optimizer = flambeau.optim.SGD(layer.parameters(), lr=1.0)
+        scaler = ShardedGradScaler("cpu", init_scale=4.0)
+        before = layer.weight.detach().clone()
+        x = flambeau.full((1, 2), value if rank == 1 else 1.0)
+        scaler.scale(layer(x).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        told.append((not flambeau.equal(layer.weight, before), scaler.get_scale()))
+    shared = fsdp.fully_shard(nn.Linear(2, 2))
+    optimizer = flambeau.optim.SGD(shared.parameters(), lr=1.0)
+    scaler = ShardedGradScaler("cpu", init_scale=4.0)
+    scaler.scale(shared(flambeau.ones(1, 2)).sum()).backward()
+    scaler.unscale_(optimizer)
+    told.append(shared.weight.grad.full_tensor().tolist())
+    return told
+
+
+def test_a_scale_that_all_processes_agree_in(tmp_path):
+    pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+    assert run(2, tmp_path, scaled) == [[(True, 4.0), (False, 2.0), [[1.0, 1.0]] * 2]] * 2

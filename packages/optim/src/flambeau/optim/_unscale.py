@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core import ops
+from flambeau.core import _core, ops
 
 
 def unscale(grads: Sequence[Tensor], factor: float) -> bool:
@@ -25,6 +25,10 @@ def unscale(grads: Sequence[Tensor], factor: float) -> bool:
 
 
 def _unscale(grad: Tensor, factor: float) -> Tensor | bool:
+    if _core.is_dispatched(grad):       # of a class that computes in its own way
+        found = grad.isfinite().all()
+        grad.mul_(factor)
+        return not found.item()
     if grad.device.type == "cpu":
         found = flambeau.empty((), dtype=flambeau.bool)
         return ops.amp_unscale(grad, factor, out=(grad, found))[1]

@@ -75,7 +75,15 @@ def extremes_of_two_kinds(call: Call) -> list[Strategy]:
     return [*_kept(call, reduced), *(together if len(call.outs) == 1 else [])]
 
 
-@rule("any", "all", "var", "std", "prod", "logsumexp", "argmax", "argmin", "count_nonzero",
+@rule("any", "all")
+def truths(call: Call) -> list[Strategy]:
+    """What holds of rows, and rows of what holds."""
+    op = "min" if call.name == "all" else "max"
+    reduced = _reduced(call)
+    return [*_kept(call, reduced), *_partial(call, lambda: Partial(op), reduced, False)]
+
+
+@rule("var", "std", "prod", "logsumexp", "argmax", "argmin", "count_nonzero",
       "nansum", "median")
 def rows(call: Call) -> list[Strategy]:
     """Rows of results along dimensions that stay."""
