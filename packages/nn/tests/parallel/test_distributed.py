@@ -168,6 +168,32 @@ def test_functions_that_exchange_gradients(tmp_path):
     assert run(tmp_path, hooked) == [[wanted] * 3] * SIZE
 
 
+def overlapping(rank: int) -> list[str]:
+    from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+    log: list[str] = []
+    layers = [nn.Linear(300, 300) for _ in range(4)]
+    for number, layer in enumerate(layers):
+        layer.register_full_backward_hook(lambda *given, name=f"layer {number}": log.append(name))
+    net = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=0.3)
+
+    def noted(state: Any, bucket: Any) -> Any:
+        log.append("bucket")
+        return default_hooks.allreduce_hook(state, bucket)
+
+    net.register_comm_hook(None, noted)
+    for _ in range(2):
+        log.clear()
+        net(flambeau.ones(1, 300, requires_grad=True)).sum().backward()
+    return log
+
+
+def test_buckets_are_sent_while_the_pass_goes_on(tmp_path):
+    for log in run(tmp_path, overlapping):
+        assert log.count("bucket") >= 3
+        assert log.index("bucket") < log.index("layer 0")
+
+
 def mistaken(rank: int) -> list[str]:
     told = []
     for make in (lambda: nn.Linear(2, 2 + rank), lambda: nn.ReLU(),

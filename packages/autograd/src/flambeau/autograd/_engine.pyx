@@ -38,6 +38,7 @@ cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 from posix.unistd cimport usleep
 

@@ -230,6 +230,7 @@ def set_backward_hooks(tensor, hooks):
         refresh_view(t)
     if not is_node(t.autograd):
         leaf_of(t).hooks = None if hooks is None else dict(hooks)
+        expect_leaf_hooks()
         return
     extras = extras_of(<Node>t.autograd)
     if extras.tensor_hooks is None:
@@ -240,6 +241,7 @@ def set_backward_hooks(tensor, hooks):
 cdef object leaf_hook(AccumulateGrad leaf, hook):
     if leaf.hooks is None:
         leaf.hooks = {}
+        expect_leaf_hooks()
     return RemovableHandle(leaf.hooks, hook)
 
 
@@ -253,6 +255,7 @@ def register_post_accumulate_grad_hook(tensor, hook):
     leaf = leaf_of(t)
     if leaf.post_hooks is None:
         leaf.post_hooks = {}
+        expect_leaf_hooks()
     return RemovableHandle(leaf.post_hooks, hook)
 
 

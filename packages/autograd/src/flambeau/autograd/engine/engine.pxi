@@ -23,6 +23,7 @@ cdef int finish(Task task) except -1:
     """Release what still waits (after an error), and keep the object for the next pass."""
     global _spare_task
     task.drop_all()
+    task.turns.clear()
     task.roots = None
     if task.selective:
         task.selective = False
@@ -102,6 +103,7 @@ cdef int run_pass(Task task, tuple roots, tuple grads) except -1:
     try:
         if _noting:
             check_seeds_for_nan(grads)
+        find_turns(task, roots)
         for i in range(len(roots)):
             t = <fl_tensor *><PyObject *>roots[i]
             grad = <PyObject *>grads[i]
@@ -163,15 +165,14 @@ cdef int deliver_nothing(Task task, PyObject *target) except -1:
         task.entry_of_node(<Node>target)
         return 0
     leaf = <AccumulateGrad>target
-    if leaf.hooks is not None or leaf.post_hooks is not None or leaf.node_hooks is not None:
+    if has_hooks(leaf):
         task.entry_of_leaf(leaf)
     return 0
 
 
 cdef inline bint takes_at_once(Task task, AccumulateGrad leaf) noexcept:
     """A leaf whose gradient nobody wants to see as a whole before it is stored."""
-    return not task.selective and leaf.hooks is None and leaf.post_hooks is None \
-        and leaf.node_hooks is None
+    return not task.selective and not has_hooks(leaf)
 
 
 cdef int deliver_other(Task task, uint32_t number, uint32_t output_nr, PyObject *grad) except -1:

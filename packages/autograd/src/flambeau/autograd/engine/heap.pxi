@@ -11,7 +11,7 @@ cdef struct entry_t:
     uint8_t shared           # gradients came from user code: never add into them
 
 cdef struct waiting_t:
-    uint64_t sequence
+    uint64_t turn            # twice the order of creation, which leaves room for one in between
     uint32_t entry
 
 
@@ -23,6 +23,7 @@ cdef class Task:
     cdef vector[uint32_t] unused        # entries to take again
     cdef vector[waiting_t] heap
     cdef unordered_map[size_t, uint32_t] entry_of    # target -> entry, when passes overlap
+    cdef unordered_map[size_t, uint64_t] turns       # leaf -> its turn; see leaf.pxi
     cdef bint overlaps                  # another pass is running: its nodes are marked
     cdef uint64_t number
     cdef bint keep_graph, create_graph, selective
@@ -44,16 +45,16 @@ cdef class Task:
             Py_XDECREF(self.entries[w.entry].grad)
             Py_XDECREF(self.entries[w.entry].others)
 
-    cdef int push(self, uint64_t sequence, uint32_t entry) except -1:
+    cdef int push(self, uint64_t turn, uint32_t entry) except -1:
         cdef waiting_t w
         cdef size_t i, parent
-        w.sequence = sequence
+        w.turn = turn
         w.entry = entry
         self.heap.push_back(w)
         i = self.heap.size() - 1
         while i > 0:
             parent = (i - 1) >> 1
-            if self.heap[parent].sequence >= sequence:
+            if self.heap[parent].turn >= turn:
                 break
             self.heap[i] = self.heap[parent]
             i = parent
@@ -73,9 +74,9 @@ cdef class Task:
             child = 2 * i + 1
             if child >= size:
                 break
-            if child + 1 < size and self.heap[child + 1].sequence > self.heap[child].sequence:
+            if child + 1 < size and self.heap[child + 1].turn > self.heap[child].turn:
                 child += 1
-            if self.heap[child].sequence <= last.sequence:
+            if self.heap[child].turn <= last.turn:
                 break
             self.heap[i] = self.heap[child]
             i = child
@@ -102,29 +103,29 @@ cdef class Task:
     cdef uint32_t entry_of_node(self, Node node) except? 0xFFFFFFFF:
         """The node's entry; made and queued if it has none."""
         if self.overlaps:
-            return self.entry_in_map(<PyObject *>node, node.sequence)
+            return self.entry_in_map(<PyObject *>node, 2 * node.sequence)
         if node.task != self.number:
             node.entry = self.new_entry(<PyObject *>node)
             node.task = self.number
-            self.push(node.sequence, node.entry)
+            self.push(2 * node.sequence, node.entry)
         return node.entry
 
     cdef uint32_t entry_of_leaf(self, AccumulateGrad leaf) except? 0xFFFFFFFF:
         if self.overlaps:
-            return self.entry_in_map(<PyObject *>leaf, leaf.sequence)
+            return self.entry_in_map(<PyObject *>leaf, turn_of(self, leaf))
         if leaf.task != self.number:
             leaf.entry = self.new_entry(<PyObject *>leaf)
             leaf.task = self.number
-            self.push(leaf.sequence, leaf.entry)
+            self.push(turn_of(self, leaf), leaf.entry)
         return leaf.entry
 
-    cdef uint32_t entry_in_map(self, PyObject *target, uint64_t sequence) except? 0xFFFFFFFF:
+    cdef uint32_t entry_in_map(self, PyObject *target, uint64_t turn) except? 0xFFFFFFFF:
         cdef uint32_t entry
         if self.entry_of.count(<size_t>target):
             return self.entry_of[<size_t>target]
         entry = self.new_entry(target)
         self.entry_of[<size_t>target] = entry
-        self.push(sequence, entry)
+        self.push(turn, entry)
         return entry
 
     cdef entry_t take(self):

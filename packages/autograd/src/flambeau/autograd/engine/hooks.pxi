@@ -194,6 +194,7 @@ cdef object leaf_prehook(AccumulateGrad leaf, hook):
     """A hook before the gradient is stored; it may replace it."""
     if leaf.node_hooks is None:
         leaf.node_hooks = {}
+        expect_leaf_hooks()
     if leaf.pre_hooks is None:
         leaf.pre_hooks = {}
     return RemovableHandle(leaf.pre_hooks, hook)
@@ -203,6 +204,7 @@ cdef object leaf_posthook(AccumulateGrad leaf, hook):
     """A hook that sees the gradient that was stored, once it was."""
     if leaf.node_hooks is None:
         leaf.node_hooks = {}
+        expect_leaf_hooks()
     return RemovableHandle(leaf.node_hooks, hook)
 
 

@@ -95,3 +95,63 @@ cdef bint is_dense(fl_tensor *t) noexcept:
 cdef void wait_a_little() noexcept:
     with nogil:
         usleep(20)
+
+
+# ---- when leaves with hooks run: as soon as they have all of their gradient ---------------------
+# A leaf is older than every node that leads to it, so in the order of creation it would run at the
+# end of a pass: hooks that send gradients to other processes, or give up their memory, would wait
+# for everything. It is complete once the oldest of those nodes in the pass has run, which only a
+# walk over the graph tells; programs without hooks on leaves are spared it.
+
+cdef bint _leaves_have_hooks = False    # or had: some leaf in this process
+
+
+cdef int expect_leaf_hooks() except -1:
+    """A hook is registered on a leaf."""
+    global _leaves_have_hooks
+    _leaves_have_hooks = True
+    return 0
+
+
+cdef inline bint has_hooks(AccumulateGrad leaf) noexcept:
+    return leaf.hooks is not None or leaf.post_hooks is not None or leaf.node_hooks is not None
+
+
+cdef int find_turns(Task task, tuple roots) except -1:
+    """The turn of every leaf with hooks: just after the oldest node that leads to it."""
+    cdef vector[PyObject *] stack
+    cdef unordered_set[size_t] seen
+    cdef PyObject *target
+    cdef Node node
+    cdef int i
+    if not _leaves_have_hooks:
+        return 0
+    for root in roots:
+        target = (<fl_tensor *><PyObject *>root).autograd
+        if is_node(target) and seen.insert(<size_t>target).second:
+            stack.push_back(target)
+    while not stack.empty():
+        node = <Node>stack.back()
+        stack.pop_back()
+        for i in range(node.nedges):
+            target = node.edges[i].node
+            if target is NULL:
+                continue
+            if not is_node(target):
+                note_turn(task, <AccumulateGrad>target, 2 * node.sequence - 1)
+            elif seen.insert(<size_t>target).second:
+                stack.push_back(target)
+    return 0
+
+
+cdef inline void note_turn(Task task, AccumulateGrad leaf, uint64_t turn) noexcept:
+    cdef size_t key = <size_t><void *>leaf
+    if has_hooks(leaf) and (not task.turns.count(key) or turn < task.turns[key]):
+        task.turns[key] = turn
+
+
+cdef inline uint64_t turn_of(Task task, AccumulateGrad leaf) noexcept:
+    cdef size_t key = <size_t><void *>leaf
+    if task.turns.empty() or not task.turns.count(key):
+        return 2 * leaf.sequence
+    return task.turns[key]

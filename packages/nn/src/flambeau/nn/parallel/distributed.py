@@ -97,10 +97,13 @@ class DistributedDataParallel(Module, Joinable):
         self.device = named[0][1].device
         # Under another name than an attribute of Module would have, and no part of the network.
         self.__dict__["reducer"] = None
+        bucket_mb = BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
+        self.__dict__["_plan"] = (named, init_sync, bucket_mb)
         if size > 1:
-            self._begin(named, init_sync, BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb)
+            self._begin()
 
-    def _begin(self, named: list[tuple[str, Any]], init_sync: bool, bucket_mb: float) -> None:
+    def _begin(self) -> None:
+        named, init_sync, bucket_mb = self.__dict__["_plan"]
         self._check_alike(named)
         if init_sync:
             self.copy_from(0, [p.detach() for p in self.module.parameters()])
@@ -189,8 +192,9 @@ class DistributedDataParallel(Module, Joinable):
         """
         if not callable(hook):
             raise TypeError("register_comm_hook(): Communication hook must be callable.")
-        if self.reducer is not None:
-            self.reducer.set_hook(state, hook)
+        if self.reducer is None:        # one process alone exchanges nothing unless asked to
+            self._begin()
+        self.reducer.set_hook(state, hook)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
