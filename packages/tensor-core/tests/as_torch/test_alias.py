@@ -52,7 +52,7 @@ def test_versions_pass_what_programs_ask():
 def test_what_is_not_made_may_be_imported_and_raises_at_use():
     assert lines("""
         import abc
-        import torch, torch._dynamo, torch.distributed.fsdp
+        import torch, torch._dynamo, torch.distributed.rpc
         from torch.package import PackageExporter, PackageImporter as Node
         from torch.nested import *
         print(isinstance(3, Node), isinstance(3, (str, Node, int)),
