@@ -1,14 +1,13 @@
 """One network in several processes, beside the same network in one with all examples."""
 from __future__ import annotations
 
-import multiprocessing
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import world_processes
 
 import flambeau
 from flambeau import distributed as dist
@@ -20,26 +19,7 @@ ROWS = 4
 
 def run(folder: Path, function: Callable[..., Any], *args: Any) -> list[Any]:
     """Call the function in each process, with its rank and the arguments."""
-    context = multiprocessing.get_context("spawn")
-    results: Any = context.Queue()
-    workers = [context.Process(target=_child, args=(rank, str(folder / "meeting"), results,
-                                                    function, args)) for rank in range(SIZE)]
-    for worker in workers:
-        worker.start()
-    found = dict(results.get(timeout=120) for _ in workers)
-    for worker in workers:
-        worker.join(120)
-    assert not any(isinstance(each, str) for each in found.values()), found
-    return [found[rank] for rank in range(SIZE)]
-
-
-def _child(rank: int, meeting: str, results: Any, function: Callable[..., Any], args: Any) -> None:
-    try:
-        dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=SIZE)
-        results.put((rank, function(rank, *args)))
-        dist.destroy_process_group()
-    except BaseException:
-        results.put((rank, traceback.format_exc()))
+    return world_processes.run(SIZE, folder, function, *args)
 
 
 class Net(nn.Module):
