@@ -46,16 +46,11 @@ def _softmax(key: str, args: list[Any]) -> Call:
     return f"_{key}", "default", (args[0], args[1], False), {}
 
 
-def _empty(args: list[Any]) -> Call:
-    options = dict(zip(("dtype", "device"), args[1:], strict=True))
-    given = {name: value for name, value in options.items() if value is not None}
-    return "empty", "memory_format", (list(args[0]),), given
-
-
 def _made(name: str, form: str, args: list[Any]) -> Call:
     """A new tensor: its last arguments are its dtype and its device."""
-    given = dict(zip(("dtype", "device"), args[-2:], strict=True))
-    return name, form, tuple(args[:-2]), {k: v for k, v in given.items() if v is not None}
+    options = dict(zip(("dtype", "device"), args[-2:], strict=True))
+    values = tuple(list(each) if isinstance(each, tuple) else each for each in args[:-2])
+    return name, form, values, {k: v for k, v in options.items() if v is not None}
 
 
 def _attention(args: list[Any]) -> Call:
@@ -142,7 +137,8 @@ _REWRITTEN: dict[str, Any] = {
                                   (*args, args[1].dtype), {}),
     "log_softmax_grad": lambda args: ("_log_softmax_backward_data", "default",
                                       (*args, args[1].dtype), {}),
-    "empty": _empty, "filled_like": _filled_like, "narrow": _narrow, "where": _where,
+    "empty": functools.partial(_made, "empty", "memory_format"),
+    "filled_like": _filled_like, "narrow": _narrow, "where": _where,
     "contiguous_copy": _contiguous,
     "cast": lambda args: ("_to_copy", "default", (args[0],), {"dtype": args[1]}),
     "to_device": lambda args: ("_to_copy", "default", (args[0],), {"device": args[1]}),

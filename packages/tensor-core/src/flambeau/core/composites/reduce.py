@@ -1,4 +1,6 @@
 """Reductions over neighbouring slices of a tensor."""
+from math import prod
+
 from flambeau.core import _core
 
 _op = _core.operators()
@@ -25,10 +27,10 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     bounds = _op["pad"](_op["cumsum"](given, -1), (1, 0)) if offsets is None else given
     lead, rest = tuple(data.shape[:axis]), tuple(data.shape[axis + 1:])
     segments = bounds.shape[-1]         # one more than asked for: what is in none of them
-    flat = _op["reshape"](data, (_product(data.shape[:axis + 1]), *rest))
+    flat = _op["reshape"](data, (prod(data.shape[:axis + 1]), *rest))
     positions = _op["expand"](_op["view"](_segments(bounds, data.shape[axis], lead),
                                           (-1, *(1,) * len(rest))), flat.shape)
-    shape = (_product(lead) * segments, *rest)
+    shape = (prod(lead) * segments, *rest)
     scatter_reduce, identity = _REDUCTIONS[reduce]
     start = identity if initial is None else initial
     if reduce in ("max", "min") and flat.requires_grad and not _core.level_of(flat):
@@ -39,13 +41,6 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     if reduce == "mean":
         whole = _divided(whole, _op["diff"](bounds, 1, -1), initial, len(rest))
     return whole
-
-
-def _product(sizes):
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
 
 
 def _given(data, lengths, offsets, axis):
@@ -87,7 +82,7 @@ def _segments(bounds, size, lead):
     found = _op["sub"](_op["searchsorted"](bounds, elements, right=True), 1)
     last = bounds.shape[-1] - 1
     found = _op["where"](_op["lt"](found, 0), last, found)
-    rows = _op["arange_of"](0, _product(lead), 1, dtype=found.dtype, device=bounds.device)
+    rows = _op["arange_of"](0, prod(lead), 1, dtype=found.dtype, device=bounds.device)
     starts = _op["view"](_op["mul"](rows, last + 1), (*lead, 1))
     return _op["add"](found, starts)
 
