@@ -34,6 +34,10 @@ def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self + alpha * other``, of two sparse tensors or a dense and a sparse one."""
     if alpha != 1:
         _check_dtypes("add", self, other, alpha)
+    return _sum(self, other, alpha)
+
+
+def _sum(self: Any, other: Any, alpha: Any) -> Any:
     if is_sparse(self) and is_sparse(other):
         return _add_sparse(self, other, alpha)
     if not is_sparse(self) and isinstance(self, Tensor):
@@ -119,36 +123,40 @@ def _scatter_into(target: Any, other: Any, alpha: Any) -> Any:
 @handles("add", into=WRITING)
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self += alpha * other``, of which a dense ``self`` is not copied."""
+    if alpha != 1:
+        _check_dtypes("add", self, other, alpha)
+    return _sum_into(self, other, alpha)
+
+
+def _sum_into(self: Any, other: Any, alpha: Any) -> Any:
     plain = not is_sparse(self) and not recording((self, other)) and self.is_contiguous() \
         and tuple(self.shape) == tuple(other.shape) \
         and _core.can_cast(other.dtype, self.dtype)
     if plain:
-        if alpha != 1:
-            _check_dtypes("add", self, other, alpha)
         _scatter_into(self, other.detach(), alpha)
         return self
-    return write(self, add(self, other, alpha=alpha), "add")
+    return write(self, _sum(self, other, alpha), "add")
 
 
 @handles("sub")
 def subtract(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self - alpha * other``."""
     _check_dtypes("sub", self, other, alpha)
-    return add(self, other, alpha=-alpha)
+    return _sum(self, other, -alpha)
 
 
 @handles("sub", into=WRITING)
 def subtract_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``self -= alpha * other``."""
     _check_dtypes("sub", self, other, alpha)
-    return add_(self, other, alpha=-alpha)
+    return _sum_into(self, other, -alpha)
 
 
 @handles("rsub")
 def subtract_from(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``other - alpha * self``."""
     _check_dtypes("sub", other, self, alpha)
-    return add(other, self, alpha=-alpha)
+    return _sum(other, self, -alpha)
 
 
 @handles("mul")
