@@ -40,3 +40,11 @@ def test_new_methods_refuse_sparse_layouts():
     for name, size in (("new_zeros", (2,)), ("new_ones", (2,)), ("new_empty", (2,))):
         with pytest.raises(NotImplementedError, match="sparse layout"):
             getattr(x, name)(size, layout=flambeau.sparse_coo)
+
+
+@pytest.mark.parametrize("make", [flambeau.zeros, flambeau.ones])
+def test_what_is_no_layout_is_refused(make):
+    with pytest.raises(TypeError, match="'layout' must be a layout such as flambeau.strided"):
+        make(3, layout=3)
+    with pytest.raises(TypeError, match="'layout' must be a layout such as flambeau.strided"):
+        flambeau.zeros_like(flambeau.ones(3), layout=3)

@@ -77,6 +77,21 @@ def layout_named(name: str) -> layout:
     raise ValueError(f"there is no sparse layout {name!r}")
 
 
+def expect_layout(what: str, wanted: object) -> None:
+    """Refuse what is no layout.
+
+    Args:
+        what: The function that was given it.
+        wanted: The layout.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(wanted, layout):
+        raise TypeError(f"{what}(): argument 'layout' must be a layout such as flambeau.strided, "
+                        f"not {type(wanted).__name__}")
+
+
 def expect_strided(what: str, wanted: layout | None) -> None:
     """Refuse a layout that only zeros, empty and the constructors of sparse tensors make.
 
@@ -86,7 +101,9 @@ def expect_strided(what: str, wanted: layout | None) -> None:
 
     Raises:
         NotImplementedError: It is not ``flambeau.strided``.
+        TypeError: It is no layout.
     """
     if wanted is not None and wanted != "strided":
+        expect_layout(what, wanted)
         raise NotImplementedError(f"{what}() is not implemented for sparse layout, got {wanted}; "
                                   "make the strided tensor and convert it with .to_sparse()")

@@ -4,7 +4,7 @@ from numbers import Number
 from flambeau.core import _core
 from flambeau.core.composites.random.integers import expect_permutation
 from flambeau.core.composites.shape.resizing import write_to
-from flambeau.core.layouts import expect_strided
+from flambeau.core.layouts import expect_layout, expect_strided
 
 _op, _where = _core.operators(), _core._where
 _empty, _fill_ = _op["empty"], _op["fill_"]
@@ -132,12 +132,9 @@ def zeros(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
 
 def _of_layout(what, shape, layout, dtype, device, requires_grad):
     """A tensor of a sparse layout without elements."""
-    from flambeau.core import layouts
     from flambeau.sparse._make import empty_of_layout
 
-    if not isinstance(layout, layouts.layout):
-        raise TypeError(f"{what}(): argument 'layout' must be a layout such as flambeau.strided, "
-                        f"not {type(layout).__name__}")
+    expect_layout(what, layout)
     made = empty_of_layout(shape, layout, dtype, _where(device))
     return _core.requiring(made, True) if requires_grad else made
 

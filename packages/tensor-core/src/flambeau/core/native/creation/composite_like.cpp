@@ -12,15 +12,21 @@ struct Wanted {
     const char *format;
 };
 
+/* A layout that is given is checked as all functions that make tensors check it. */
+static int expect_strided(const fl_op *op, const fl_value &layout) {
+    if (fl_is_none(layout))
+        return 0;
+    PyObject *module = PyImport_ImportModule("flambeau.core.layouts"), *given = fl_box(&layout);
+    PyObject *done = module && given ? PyObject_CallMethod(module, "expect_strided", "sO", op->name,
+                                                           given) : nullptr;
+    Py_XDECREF(module);
+    Py_XDECREF(given);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static int read(const fl_op *op, const fl_value *in, int n, Wanted *w) {
-    const char *layout = fl_format_name(in[n - 2]);
-    if (layout && strcmp(layout, "strided")) {
-        PyErr_Format(PyExc_NotImplementedError, "%s is not implemented for sparse layout, got "
-                     "flambeau.%s; make the strided tensor and convert it with .to_sparse()",
-                     fl_op_title(op), layout);
-        return -1;
-    }
-    if (!layout && PyErr_Occurred())
+    if (expect_strided(op, in[n - 2]) < 0)
         return -1;
     w->x = in[0].t;
     w->dtype = in[n - 6];
