@@ -86,8 +86,9 @@ def test_what_is_no_store_disturbs_no_store():
                     b"\x14" + bytes(7) + b'["__class__", "key"]'):
         with socket.create_connection(("127.0.0.1", served.port)) as link:
             link.sendall(content)
-            link.shutdown(socket.SHUT_WR)
-            with contextlib.suppress(ConnectionResetError):
+            # The store may have hung up before the second line or the third is reached.
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_WR)
                 assert link.recv(1) == b""
     served.set("key", "value")
     assert served.get("key") == b"value"
