@@ -171,8 +171,10 @@ class Calls(Attributes):
         """A builtin function, which reads its arguments, what is in them, or neither."""
         if fn in _ABOUT_CLASSES and args:
             return self.about_class(fn, args, kwargs)
-        if fn is len and trust.is_module(args[0]):
-            return len(modules.members(self, args[0]))
+        if fn in (len, reversed) and args and trust.is_module(args[0]):
+            return modules.by_protocol(self, fn, args[0])
+        if fn is reversed and args and trust.is_tensor(args[0]):
+            return self.native(fn, args, kwargs)
         if fn is len and (type(args[0]) in (list, tuple) or trust.is_dict(args[0])):
             return len(self.reads.whole(args[0]))
         if kwargs.get("key") is not None or fn in (next, iter) and len(args) > 1 \
@@ -229,7 +231,7 @@ class Calls(Attributes):
         closure = tuple(CellType(Context(self, fn)) for _ in code.co_freevars)
         self.reads.function(fn)
         telling = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
-        telling.__kwdefaults__ = fn.__kwdefaults__
+        telling.__kwdefaults__, telling.__qualname__ = fn.__kwdefaults__, fn.__qualname__
         return telling(*args, **kwargs)
 
     def construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -272,6 +274,9 @@ class Calls(Attributes):
 
     def tensor_method(self, obj: Any, name: str, args: tuple[Any, ...],
                       kwargs: dict[str, Any]) -> Any:
+        if name in obj.__dict__:
+            self.refuse(f"{name} is an attribute of one tensor alone")
+            return getattr(obj, name)(*args, **kwargs)
         outside = id(obj) in self.reads.tensors or id(obj) in self.reads.sources
         if name == "requires_grad_" and outside:
             self.refuse("requires_grad_() of a tensor of outside")

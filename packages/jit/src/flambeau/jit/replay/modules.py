@@ -9,6 +9,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from flambeau.core.homes import own_module
+
 from . import trust
 from .reads import MISSING
 
@@ -105,6 +107,18 @@ def members(calls: Any, module: Any) -> Any:
         return iter(module)
     _guard_members(calls, module)
     return calls.reads.made(list(module))
+
+
+def by_protocol(calls: Any, fn: Any, module: Any) -> Any:
+    """``len(module)`` or ``reversed(module)``."""
+    if trust.is_list_of_modules(module):
+        found = fn(members(calls, module))
+        return found if fn is len else calls.reads.made(found)
+    own = calls.reads.in_class(type(module), f"__{fn.__name__}__")
+    if isinstance(own, FunctionType) and own_module(own).startswith("flambeau.nn."):
+        return calls.call(own, (module,), {})
+    calls.refuse(f"{fn.__name__}() of {type(module).__name__}")
+    return fn(module)
 
 
 def member(calls: Any, module: Any, key: Any) -> Any:

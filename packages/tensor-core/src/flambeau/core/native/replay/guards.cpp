@@ -60,6 +60,17 @@ static bool fits_geometry(const fl_geometry &g, const fl_tensor *t) {
            memcmp(t->strides, g.strides.data(), bytes) == 0;
 }
 
+/* Whether none of a tensor's own attributes hides one of its class, as a method given to it does. */
+static bool hides_nothing(fl_tensor *t) {
+    PyObject *own = *(PyObject **)((char *)t + fl_tensor_type->tp_dictoffset);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (own && PyDict_Next(own, &at, &key, &value))
+        if (_PyType_Lookup(Py_TYPE(t), key))
+            return false;
+    return true;
+}
+
 static PyObject *grad_of(fl_tensor *t, int *state) {
     PyObject *grad = nullptr;
     *state = fl_leaf_state ? fl_leaf_state(t, &grad) : 0;
@@ -149,7 +160,7 @@ static bool guard_holds(const fl_guard &g) {
     case FL_G_NAMES: return fl_names_generation() == g.tag;
     case FL_G_TENSOR:
         return t->data == g.geometry.data && t->storage == g.geometry.storage &&
-               fits_geometry(g.geometry, t);
+               fits_geometry(g.geometry, t) && hides_nothing(t);
     case FL_G_HOOKS: grad_of(t, &state); return state == 0;
     case FL_G_LEAF: return grad_of(t, &state) == g.value && state == 0;
     }
@@ -181,8 +192,7 @@ fl_guards::~fl_guards() {
 
 /* Arguments may not share this memory, which is held. */
 void fl_guards::keep_apart(const PyObject *storage) {
-    storages.push_back(storage);
-    std::sort(storages.begin(), storages.end());
+    storages.insert(std::upper_bound(storages.begin(), storages.end(), storage), storage);
 }
 
 void fl_guards::keep_apart_all(const fl_recorder *r) {
@@ -282,7 +292,8 @@ int fl_guards::take_arguments(PyObject *given, PyObject *named) {
 bool fl_guards::fits(const fl_argument &a, PyObject *o) {
     switch (a.kind) {
     case FL_A_SOURCE:
-        if ((PyObject *)Py_TYPE(o) != a.object || !fits_geometry(a.geometry, (fl_tensor *)o))
+        if ((PyObject *)Py_TYPE(o) != a.object || !fits_geometry(a.geometry, (fl_tensor *)o) ||
+            !hides_nothing((fl_tensor *)o))
             return false;
         sources.push_back((fl_tensor *)o);
         return true;
