@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 
 import flambeau
 import flambeau.nn.functional as F
 from flambeau import nn, optim
 from flambeau.core import memory_stats, reset_peak_memory_stats
+from flambeau.jit.replay import plan
 from flambeau.jit.replay.call import Replayed
-from flambeau.jit.replay.plan import with_borrowed
 
 ROWS, WIDTH = 96, 512
 CHAINS = {
@@ -75,7 +78,7 @@ def test_rows_share_blocks():
 
 def test_memory_is_borrowed_for_as_long_as_it_is_needed():
     steps = [("run", 0), ("run", 1), ("run", 2)]
-    made = with_borrowed(steps, [{0}, {0, 1}, {1, 2}], {0, 1})
+    made = plan.with_borrowed(steps, [{0}, {0, 1}, {1, 2}], {0, 1})
     assert made == [("make", 0), ("run", 0), ("make", 1), ("run", 1), ("drop", 0), ("run", 2),
                     ("drop", 1)]
 
@@ -99,3 +102,31 @@ def test_replays_take_no_more_memory_than_python():
     assert other.earned() == 3, other.explain()
     (eager, eager_after), (replayed, replayed_after) = peaks
     assert replayed <= 1.05 * eager and replayed_after <= 1.05 * eager_after
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_memories_in_use_at_once_lie_apart(seed):
+    drawn = random.Random(seed)
+    count = drawn.randint(1, 40)
+    uses, sizes = [set() for _ in range(count)], {}
+    for memory in range(drawn.randint(0, 40)):
+        first = drawn.randrange(count)
+        uses[first].add(memory)
+        uses[drawn.randrange(first, min(first + 6, count))].add(memory)
+        if drawn.random() < 0.9:
+            sizes[memory] = drawn.choice([0, 1, 64, 100, 4096, drawn.randint(0, 9000)])
+    offsets, total = plan.lay_out(uses, sizes)
+    begin, end = plan.lifetimes(uses)
+    assert offsets.keys() == sizes.keys()
+    ends = {memory: offset + max(sizes[memory], 1) for memory, offset in offsets.items()}
+    assert all(offset % 64 == 0 for offset in offsets.values())
+    assert all(stop <= total for stop in ends.values())
+    for a, b in itertools.combinations(offsets, 2):
+        if begin[a] <= end[b] and begin[b] <= end[a]:
+            assert ends[a] <= offsets[b] or ends[b] <= offsets[a]
+
+
+def test_memory_is_used_again():
+    """A chain of steps needs room for two results, however long it is."""
+    uses = [{k, k + 1} for k in range(1000)]
+    assert plan.lay_out(uses, dict.fromkeys(range(1001), 100))[1] == 2 * 128

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -226,17 +227,49 @@ def lay_out(uses: Sequence[set[int]], sizes: dict[int, int]) -> tuple[dict[int, 
         The offsets, and the block's bytes.
     """
     begin, end = lifetimes(uses)
-    offsets: dict[int, int] = {}
-    total = 0
-    for memory in sorted((m for m in begin if m in sizes), key=lambda m: (-sizes[m], m)):
-        size = -(-max(sizes[memory], 1) // _ALIGNMENT) * _ALIGNMENT
-        taken = sorted((offsets[o], offsets[o] + -(-max(sizes[o], 1) // _ALIGNMENT) * _ALIGNMENT)
-                       for o in offsets if begin[o] <= end[memory] and begin[memory] <= end[o])
-        at = 0
-        for low, high in taken:
-            if low - at >= size:
-                break
-            at = max(at, high)
-        offsets[memory] = at
-        total = max(total, at + size)
-    return offsets, total
+    born: list[list[int]] = [[] for _ in uses]
+    gone: list[list[int]] = [[] for _ in uses]
+    room = {memory: -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT for memory, size in sizes.items()
+            if memory in begin}
+    for memory in sorted(room, key=lambda m: (-room[m], m)):
+        born[begin[memory]].append(memory)
+        gone[end[memory]].append(memory)
+    block, offsets = _Block(), {}
+    for new, old in zip(born, gone, strict=True):
+        for memory in new:
+            offsets[memory] = block.take(room[memory])
+        for memory in old:
+            block.give(offsets[memory], room[memory])
+    return offsets, block.total
+
+
+class _Block:
+    """Memory of which stretches are taken and given back; it grows where none fits."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.free: list[tuple[int, int]] = []       # where they begin and end, in order
+
+    def take(self, size: int) -> int:
+        """The offset of a stretch of so many bytes: in the smallest one that holds it."""
+        fitting = [(stop - start, k) for k, (start, stop) in enumerate(self.free)
+                   if stop - start >= size]
+        if not fitting:
+            touches = bool(self.free) and self.free[-1][1] == self.total
+            start = self.free.pop()[0] if touches else self.total
+            self.total = start + size
+            return start
+        k = min(fitting)[1]
+        start, stop = self.free[k]
+        self.free[k:k + 1] = [(start + size, stop)] if start + size < stop else []
+        return start
+
+    def give(self, start: int, size: int) -> None:
+        """Let a stretch be taken again, joined to its neighbours."""
+        k, stop = bisect(self.free, (start,)), start + size
+        if k < len(self.free) and self.free[k][0] == stop:
+            stop = self.free.pop(k)[1]
+        if k and self.free[k - 1][1] == start:
+            k -= 1
+            start = self.free.pop(k)[0]
+        self.free.insert(k, (start, stop))

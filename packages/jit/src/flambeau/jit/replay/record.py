@@ -176,7 +176,7 @@ class Recorder:
                 base_object = base
             elif base_source < 0:
                 base_number = self.result(base)
-        elif not self.recording.memories()[memory][0]:
+        elif not self.recording.is_new(memory):
             self.reads.refuse("a result shares memory with a tensor of outside")
         number = self.numbers[id(tensor)] = len(self.results)
         self.leaving.append(tensor)

@@ -8,6 +8,8 @@ cdef extern from "replay/program.h":
     cdef cppclass fl_extent:
         uint32_t memory
         int64_t start
+    cdef cppclass fl_memory:
+        bint is_born
     cdef cppclass fl_recorder:
         string refusal
         void refuse(string)
@@ -19,6 +21,7 @@ cdef extern from "replay/program.h":
         bint calls_python
         vector[fl_kernel_run] runs
         vector[fl_extent] extents
+        vector[fl_memory] memories
     cdef cppclass fl_program:
         fl_recorder *recorder
         vector[uint32_t] source_writes
@@ -146,6 +149,10 @@ cdef class Recording:
     def memory_at(self, size_t extent):
         """The memory of an extent, by number."""
         return self.it.extents[extent].memory
+
+    def is_new(self, size_t memory):
+        """Whether a memory was made inside, by its number."""
+        return self.it.memories[memory].is_born
 
     def start_of(self, size_t extent):
         """How many bytes after the start of its memory an extent begins."""
