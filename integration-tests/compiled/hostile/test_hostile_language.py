@@ -292,6 +292,25 @@ def functions_with_state(compiled, rows):
     return each_call(work, [cached.cache_clear, lambda: setattr(counter, "count", 50)]), calls
 
 
+@use
+def names_are_deleted(compiled, rows):
+    x, outer = numbers(rows), 3
+
+    def unbind():
+        nonlocal outer
+        del outer
+
+    def bind():
+        nonlocal outer
+        outer = 4
+
+    names = globals()
+    names["FACTOR"] = 2
+    work = compiled(lambda: x * FACTOR + outer)     # noqa: F821
+    return each_call(work, [lambda: names.pop("FACTOR"), lambda: names.update(FACTOR=3), unbind,
+                            bind, lambda: names.pop("FACTOR")])
+
+
 @each_way(USES)
 def test_language_agrees(use, way):
     agree(use, way)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from types import FunctionType, GeneratorType
-from typing import Any
+from types import CellType, FunctionType, GeneratorType
+from typing import Any, NoReturn
 
 from . import trust
 
@@ -23,6 +23,12 @@ ITERATORS: tuple[type, ...] = (
     zip, enumerate, reversed, map, GeneratorType, type(iter([])), type(iter(())),
     type(iter(range(0))), type(iter({})), type(iter({}.values())), type(iter({}.items())),
     type(reversed([])), *_VIEWS)
+
+
+def _ask_for_empty(cell: CellType, name: str) -> NoReturn:
+    """Raise what Python raises where a variable of an outer function has no value."""
+    code = (lambda: cell).__code__.replace(co_freevars=(name,))
+    raise AssertionError(FunctionType(code, {}, closure=(CellType(),))())
 
 
 class Context:
@@ -48,11 +54,18 @@ class Context:
             return self.reads.item(self.names, name)
         self.reads.guard("item", self.names, name)
         own = self.names.get("__builtins__", builtins)
-        return self.reads.item(own if isinstance(own, dict) else own.__dict__, name)
+        names = own if isinstance(own, dict) else own.__dict__
+        if name not in names:
+            raise NameError(f"name {name!r} is not defined", name=name)
+        return self.reads.item(names, name)
 
     def f(self, name: str) -> Any:
         """A variable of an outer function."""
-        return self.reads.cell(self.cells[name])
+        cell = self.cells[name]
+        try:
+            return self.reads.cell(cell)
+        except ValueError:
+            _ask_for_empty(cell, name)
 
     def a(self, obj: Any, name: str) -> Any:
         """An attribute."""
