@@ -314,6 +314,15 @@ SAMPLES = {
             g, reals(2, 3, grad=False), whole([0, 2]), None, 2, -100,
             flambeau.tensor(2.0, dtype=flambeau.float64)), (reals(),)),
     ],
+    "cross_entropy_rows": [
+        lambda: (lambda x: ops.cross_entropy_rows(
+            x, whole([0, -100, 1]), reals(3, low=0.5, grad=False), 1, -100, 0.2)[0],
+                 (reals(3, 3),)),
+        lambda: (lambda x: ops.cross_entropy_rows(x, whole([[0, -100], [2, 1]]), None, 0)[0],
+                 (reals(2, 3, 2),)),
+        lambda: (lambda x: ops.cross_entropy_rows(x, whole(2), None, 2, -100, 0.1)[0],
+                 (reals(3),)),
+    ],
     **STATISTICS,
     # ---- normalization and attention
     "native_layer_norm": [
@@ -345,6 +354,7 @@ SAMPLES |= samples_linalg.SAMPLES | samples_recurrent.SAMPLES
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.
 THROUGH_SECOND_ORDER = {
     "layer_norm_grad": "native_layer_norm",
+    "cross_entropy_grad": "cross_entropy_rows",
     "batch_norm_grad": "native_batch_norm",
     "attention_grad": "attention",
     "group_norm_grad": "native_group_norm",

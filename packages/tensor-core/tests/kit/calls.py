@@ -356,6 +356,8 @@ ELSEWHERE = calls_linalg.ELSEWHERE | {
     "batch_norm_grad": "autograd's gradcheck", "embedding_lookup": "embedding",
     "embedding_grad": "autograd's gradcheck", "nll_loss_rows": "nll_loss",
     "log_softmax_at": "cross_entropy",
+    "cross_entropy_rows": "test_cross_entropy_rows.py",
+    "cross_entropy_grad": "test_cross_entropy_rows.py",
     "amp_unscale": "test_unscale.py",
     "one_hot_rows": "one_hot",
     "native_group_norm": "group_norm", "group_norm_grad": "autograd's gradcheck",

@@ -9,6 +9,7 @@ _NAMES = {
     "contiguous_copy": "CloneBackward0",
     "conv2d": "ConvolutionBackward0",
     "copy": "CopyBackwards",
+    "cross_entropy_rows": "NllLossBackward0",
     "embedding_lookup": "EmbeddingBackward0",
     "gelu_exact": "GeluBackward0",
     "gelu_tanh": "GeluBackward0",

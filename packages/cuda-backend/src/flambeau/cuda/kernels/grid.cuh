@@ -165,7 +165,7 @@ template <int D, class C> FL_INLINE void fl_grid_sample_grad_input(const C &c) {
     int64_t area = sums.strides[2] * out.shape[2];
     for (int64_t i = FL_THREAD; i < planes; i += FL_THREADS) {
         int64_t sample = i / x.shape[1], channel = i % x.shape[1];
-        double *sum = (double *)c.scratch[0] + i * area;
+        double *sum = (double *)c.scratch[2] + i * area;
         for (int64_t k = 0; k < area; k++)
             sum[k] = 0;
         for (int64_t position = 0; position < positions; position++) {

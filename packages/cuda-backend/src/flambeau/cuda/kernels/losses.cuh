@@ -35,24 +35,51 @@ template <int D, class C> FL_INLINE void fl_nll_rows(const C &c) {
     }
 }
 
-/* Sums of losses and of weights, by one block. */
+/* Losses and weights of n rows, which `add` gives one by one: a block for each part, and where there
+ * are several parts another kernel joins them. The fourth view gets the loss, the fifth the weight. */
+template <int D, class C>
+FL_INLINE void fl_write_losses(const C &c, const fl_pair<FL_WIDE(D)> &sums) {
+    const int64_t reduction = fl_word(c, 3);
+    if (reduction)
+        fl_write<D>(c.views[3], 0, reduction == 1 ? sums.first / sums.second : sums.first);
+    fl_write<D>(c.views[4], 0, sums.second);
+}
+template <int D, class C, class F> FL_INLINE void fl_sum_losses(const C &c, int64_t n, F add) {
+    typedef fl_pair<FL_WIDE(D)> pair;
+    fl_team<256> team;
+    const int64_t share = (n + c.parts - 1) / c.parts;
+    for (int64_t part = team.first; part < c.parts; part += team.step) {
+        const int64_t end = (part + 1) * share < n ? (part + 1) * share : n;
+        pair sums = {0, 0};
+        for (int64_t i = part * share + team.rank; i < end; i += 256)
+            add(i, sums);
+        sums = team.join(sums);
+        if (team.rank)
+            continue;
+        if (c.parts == 1)
+            fl_write_losses<D>(c, sums);
+        else
+            ((pair *)c.scratch[1])[part] = sums;
+    }
+}
+template <int D, class C> FL_INLINE void fl_join_losses(const C &c) {
+    typedef fl_pair<FL_WIDE(D)> pair;
+    fl_team<256> team;
+    pair sums = {0, 0};
+    for (int64_t part = team.rank; part < c.parts; part += 256)
+        sums.join(((const pair *)c.scratch[1])[part]);
+    sums = team.join(sums);
+    if (team.rank == 0)
+        fl_write_losses<D>(c, sums);
+}
+
 template <int D, class C> FL_INLINE void fl_nll_sums(const C &c) {
-    typedef FL_WIDE(D) W;
-    fl_team<512> team;
-    fl_pair<W> sums = {0, 0};
-    for (int64_t i = team.rank; i < c.views[1].numel; i += 512) {
+    fl_sum_losses<D>(c, c.views[1].numel, [&](int64_t i, fl_pair<FL_WIDE(D)> &sums) {
         fl_target<D> t;
         if (t.find(c, c.views[0], c.views[1], c.views[2], fl_word(c, 4), i))
             sums.first -= fl_read<D>(c.views[0], t.at) * t.weight;
         sums.second += t.weight;
-    }
-    sums = team.join(sums);
-    if (team.rank)
-        return;
-    int64_t reduction = fl_word(c, 3);
-    if (reduction)
-        fl_write<D>(c.views[3], 0, reduction == 1 ? sums.first / sums.second : sums.first);
-    fl_write<D>(c.views[4], 0, sums.second);
+    });
 }
 
 /* nll_loss_grad(grad, self, target, weight, reduction, ignore_index, total_weight), for zeros. */

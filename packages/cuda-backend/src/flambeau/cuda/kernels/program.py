@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import Any
 
 FAMILIES = {"steps": 0, "reduction": 1, "sorting": 2, "joining": 3, "spread": 4, "scan": 5}
-SPANS = {"none": 0, "dim": 1, "dims": 2, "last": 3, "all": 4, "channels": 5}
+SPANS = {"none": 0, "dim": 1, "dims": 2, "last": 3, "all": 4, "channels": 5,
+         "classes": 6}
 POLICIES = {"elements": 0, "rows": 1, "thread rows": 2, "planes": 3, "columns": 4,
-            "once": 5}
+            "once": 5, "parts": 6}
 BEGINNINGS = {"empty": 0, "first": 1, "zero": 2}
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")

@@ -162,7 +162,7 @@ template <bool BACK, class C> FL_INLINE void fl_byte_units(const C &c) {
         for (int k = 0; k < 22 && FL_BUILTIN(floor)(0.5 + most.value * 2 * unit) < 32768; k++)
             unit *= 2;
         if (team.rank == 0)
-            ((double *)c.scratch[0])[d] = unit;
+            ((double *)c.scratch[2])[d] = unit;
     }
 }
 
@@ -225,7 +225,7 @@ template <int D, class C> FL_INLINE void fl_resample(const C &c) {
     fl_resample_by<D>(c, fl_plain_weight());
 }
 template <int D, class C> FL_INLINE void fl_resample_bytes(const C &c) {
-    fl_resample_by<D>(c, fl_byte_weight{(const double *)c.scratch[0]});
+    fl_resample_by<D>(c, fl_byte_weight{(const double *)c.scratch[2]});
 }
 
 /* The outputs that may have a tap at an element. */
@@ -284,5 +284,5 @@ template <int D, class C> FL_INLINE void fl_resample_grad(const C &c) {
     fl_resample_grad_by<D>(c, fl_plain_weight());
 }
 template <int D, class C> FL_INLINE void fl_resample_bytes_grad(const C &c) {
-    fl_resample_grad_by<D>(c, fl_byte_weight{(const double *)c.scratch[0]});
+    fl_resample_grad_by<D>(c, fl_byte_weight{(const double *)c.scratch[2]});
 }

@@ -5,13 +5,13 @@ from flambeau.cuda.kernels.program import FLOATS, GROUPS, PROGRAMS, Group, Progr
 
 
 def _rows(name: str, rule: str, file: str = "softmax.cuh", views: int = 3,
-          also: dict[str, str] | None = None) -> tuple[Step, ...]:
+          also: dict[str, str] | None = None, others: tuple[str, ...] = ()) -> tuple[Step, ...]:
     """Kernels for a warp, a block, and several blocks of a row: spread.cuh has them by a rule."""
     kernels = {f"{name}_warp": f"fl_rows<{rule}, 32>(c)",
                f"{name}_block": f"fl_rows<{rule}, 256>(c)",
                f"{name}_part": f"fl_row_parts<{rule}>(c)",
                f"{name}_joined": f"fl_joined_rows<{rule}>(c)"}
-    GROUPS[name] = Group(("spread.cuh", file), kernels | (also or {}), views)
+    GROUPS[name] = Group(("spread.cuh", *others, file), kernels | (also or {}), views)
     return (Step(f"{name}_warp", f"{name}_block", "rows"), Step(f"{name}_part"),
             Step(f"{name}_joined"))
 
@@ -55,11 +55,31 @@ PROGRAMS["group_norm_grad"] = Program(
                                 Step("group_norm_weights", policy="planes", view=6)), dtype_of=1)
 
 _LOSSES = (*_GROUPS, "losses.cuh")
+
+
+def _sum_kernels(name: str) -> dict[str, str]:
+    return {name: f"fl_{name}<{{D}}>(c)", f"{name}_joined": "fl_join_losses<{D}>(c)"}
+
+
+def _sums(name: str) -> Step:
+    return Step(name, f"{name}_joined", "parts", view=1)
+
+
 GROUPS["nll_loss"] = Group(
-    _LOSSES, {"nll_rows": "fl_nll_rows<{D}>(c)", "nll_sums": "fl_nll_sums<{D}>(c)"}, 5)
+    _LOSSES, {"nll_rows": "fl_nll_rows<{D}>(c)"} | _sum_kernels("nll_sums"), 5)
 PROGRAMS["nll_loss_rows"] = Program(
-    "nll_loss", FLOATS, (Step("nll_rows", view=1),
-                         Step("nll_sums", policy="planes", view=4, block=512)))
+    "nll_loss", FLOATS, (Step("nll_rows", view=1), _sums("nll_sums")))
 GROUPS["nll_loss_grad"] = Group(_LOSSES, {"nll_grad": "fl_nll_grad<{D}>(c)"}, 6)
 PROGRAMS["nll_loss_grad"] = Program(
     "nll_loss_grad", FLOATS, (Step("nll_grad", view=2),), beginning="zero", dtype_of=1)
+
+_CLASSES, _BEFORE = "cross_entropy.cuh", (_NORMS, "softmax.cuh", "losses.cuh")
+PROGRAMS["cross_entropy_rows"] = Program(
+    "cross_entropy", FLOATS,
+    (*_rows("cross_entropy", "fl_cross_entropy<{D}>", _CLASSES, 7,
+            _sum_kernels("cross_entropy_sums"), _BEFORE), _sums("cross_entropy_sums")),
+    "spread", span="classes", aside=0b0010100, scratch=16, scratch_view=1)
+PROGRAMS["cross_entropy_grad"] = Program(
+    "cross_entropy_grad", FLOATS,
+    _rows("cross_entropy_grad", "fl_cross_entropy_grad<{D}>", _CLASSES, 8, None, _BEFORE),
+    "spread", span="classes", aside=0b00011000)

@@ -114,6 +114,18 @@ int fl_run_columns(Running &r, const Step &step) {
                                               2 * columns);
 }
 
+#define FL_PART_OF_LOSSES 4096
+
+int fl_run_parts(Running &r, const Step &step) {
+    fl_widest_packet &p = r.packed.packet;
+    p.parts = between(1, p.views[step.view].numel / FL_PART_OF_LOSSES, 1024);
+    if (p.parts > 1 && fl_take_scratch(r, 1, (size_t)p.parts * 2 * sizeof(double)) < 0)
+        return -1;
+    if (fl_launch_items(r, step.few, p.parts, step.block, p.parts))
+        return -1;
+    return p.parts == 1 ? 0 : fl_launch_items(r, step.many, 1, step.block, 1);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------- */
 /* Steps: keys, of all or (`many`) of the first entries of rows, tiles sorted by a block, pairs of
  * runs merged; then what is made of the order. */

@@ -24,4 +24,6 @@ int fl_run_sorting(Running &r);
 int fl_run_spread(Running &r, int parted_steps);
 /* 32 neighbouring elements of a view for a block; `many` joins what several blocks found. */
 int fl_run_columns(Running &r, const Step &step);
+/* Parts of a view; `many` joins the sums of several. */
+int fl_run_parts(Running &r, const Step &step);
 int fl_run_joining(Device &d, const fl_value *in, fl_tensor *out);

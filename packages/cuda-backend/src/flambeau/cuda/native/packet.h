@@ -19,7 +19,7 @@ struct fl_head {
     int64_t items;                  /* of this launch: elements, rows or tiles */
     int64_t rows, length;           /* what the call's dimensions leave, and how long they are */
     int64_t parts, width;           /* of a row, or of a tile; of a run that is merged */
-    char *scratch[2];
+    char *scratch[3];               /* of the family, and the program's own */
     int32_t kept, axis;             /* dimensions before those of a row; the dimension named */
     int32_t listed, unused;         /* the first tensor of the lists */
     uint8_t starts[24];             /* where the words of each parameter begin */

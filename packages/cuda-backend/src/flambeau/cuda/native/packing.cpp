@@ -177,6 +177,7 @@ static uint32_t span_of(const Program &program, const fl_value *values, int ndim
         return mask;
     case FL_SPAN_LAST: return all & ~((1u << (ndim - (int)v.i)) - 1);
     case FL_SPAN_CHANNELS: return all & ~2u;
+    case FL_SPAN_CLASSES: return all & (ndim > 1 ? 2u : 1u);
     default: return all;
     }
 }

@@ -73,6 +73,7 @@ int fl_run_step(Running &r, const Step &step) {
                                h.rows);
     case FL_PER_COLUMNS: return fl_run_columns(r, step);
     case FL_PER_PLANE: return fl_launch_items(r, step.few, numel, step.block, numel);
+    case FL_IN_PARTS: return fl_run_parts(r, step);
     case FL_ONCE: return fl_launch_items(r, step.few, 1, step.block, 1);
     default:
         if (h.length <= FL_SHORT_ROW && step.few)
@@ -136,7 +137,7 @@ int fl_run_program(Device &d, const Plan &plan, const fl_op *op, const fl_value 
         status = packed.close();
     }
     if (!status)
-        status = fl_take_scratch(r, 0, scratch_bytes(r.program, packed));
+        status = fl_take_scratch(r, FL_OWN_SCRATCH, scratch_bytes(r.program, packed));
     if (status)
         return status;
     switch (r.program.family) {

@@ -26,6 +26,7 @@ enum fl_span {
     FL_SPAN_LAST = 3,       /* as many of the last as a parameter says */
     FL_SPAN_ALL = 4,
     FL_SPAN_CHANNELS = 5,   /* all but the second one */
+    FL_SPAN_CLASSES = 6,    /* the second one, or the only one */
 };
 
 /* How many threads a step has. */
@@ -36,11 +37,13 @@ enum fl_policy {
     FL_PER_PLANE = 3,       /* a block for each element of a view */
     FL_PER_COLUMNS = 4,     /* a block for 32 neighbouring elements of a view */
     FL_ONCE = 5,            /* one block */
+    FL_IN_PARTS = 6,        /* a block for each part of a view; `many` joins what several found */
 };
 
 /* What the results hold before the first step. */
 enum fl_beginning { FL_BEGIN_EMPTY = 0, FL_BEGIN_FIRST = 1, FL_BEGIN_ZERO = 2 };
 
+#define FL_OWN_SCRATCH 2        /* a program's own; families use those before */
 #define FL_OF_THE_CALL 255      /* instead of a view */
 
 struct Step {

@@ -1,9 +1,50 @@
-"""Connectionist temporal classification, all items of a batch at once (Graves et al., 2006)."""
+"""Cross entropy, and connectionist temporal classification (Graves et al., 2006).
+
+Of the latter all items of a batch are computed at once.
+"""
 from __future__ import annotations
 
 from flambeau.core import ops
-from flambeau.core.decompositions.shared import filled, numbers
+from flambeau.core.decompositions.shared import filled, numbers, wide
 from flambeau.core.dtypes import dtypes
+
+_MEAN, _SUM = 1, 2
+
+
+# ---- classes -------------------------------------------------------------------------------------
+def _weights(weight, scores, dim):
+    """A factor for each class: the weights, or 1."""
+    shape = [1] * scores.ndim
+    shape[dim] = -1
+    return filled((), 1, scores) if weight is None else weight.reshape(shape)
+
+
+def cross_entropy_rows(x, target, weight, reduction, ignore, smoothing):
+    dim, x, weight = min(x.ndim - 1, 1), wide(x), wide(weight)
+    scores, high = ops.log_softmax(x, dim), x.amax(dim)
+    loss, total = ops.nll_loss_rows(scores, target, weight, 0, ignore)
+    if smoothing:
+        sums = -(scores * _weights(weight, scores, dim)).sum(dim)
+        sums = ops.where(target == ignore, filled((), 0, sums), sums)
+        loss = loss * (1 - smoothing) + sums * (smoothing / x.shape[dim])
+    if reduction:
+        loss = loss.sum() / total if reduction == _MEAN else loss.sum()
+    return loss, total, high, (x - high.unsqueeze(dim)).exp().sum(dim).log()
+
+
+def cross_entropy_grad(x, grad, target, weight, reduction, ignore, smoothing, total, high, logs):
+    """Of x and grad alone, so that it has a derivative."""
+    dim, x, weight, grad = min(x.ndim - 1, 1), wide(x), wide(weight), wide(grad)
+    scores, slope = ops.log_softmax(x, dim), grad / total if reduction == _MEAN else grad
+    slopes = ops.nll_loss_grad(slope * (1 - smoothing), scores, target, weight,
+                               _SUM if reduction else 0, ignore, total)
+    if smoothing:
+        kept = ops.where(target == ignore, filled((), 0, slope), slope).unsqueeze(dim)
+        slopes = slopes - kept * _weights(weight, scores, dim) * (smoothing / x.shape[dim])
+    return ops.log_softmax_grad(slopes, scores, dim)
+
+
+# ---- sequences -----------------------------------------------------------------------------------
 
 _NEVER = float("-inf")
 

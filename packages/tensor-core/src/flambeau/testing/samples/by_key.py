@@ -108,6 +108,26 @@ def _nll_grad(m):
         yield grad, x, target, weight, reduction, ignore, _positive(m)
 
 
+def _cross_entropy(m):
+    dense, many = m.array(5, 4), m.array(2, 3, 2)
+    target, pairs = m.index(4, 5), m.index(3, 2, 2)
+    target[1] = -100
+    for reduction, weight, smoothing in ((0, None, 0.0), (1, 4, 0.0), (1, None, 0.2), (2, 4, 0.3)):
+        yield dense, target, weight and _positive(m, weight), reduction, -100, smoothing
+    yield many, pairs, None, 0, 1, 0.1
+    yield m.array(4), m.index(4), None, 1, -100, 0.0
+
+
+def _cross_entropy_grad(m):
+    for x, target, weight, reduction, ignore, smoothing in _cross_entropy(m):
+        dim = min(x.ndim - 1, 1)
+        high = np.asarray(x.max(dim))
+        logs = np.asarray(np.log(np.exp(x - np.expand_dims(high, dim)).sum(dim)))
+        grad = m.array(*target.shape) if reduction == 0 else m.array()
+        yield (x, grad, target, weight, reduction, ignore, smoothing, _positive(m),
+               high, logs.astype(m.numpy_dtype))
+
+
 def _attention(m):
     q, k, v = m.array(2, 2, 5, 4), m.array(2, 2, 6, 4), m.array(2, 2, 6, 3)
     mask = m.mask(5, 6)
@@ -188,7 +208,8 @@ FLOATING = set((
     "log_softmax_at softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad "
     "avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
-    "nll_loss_grad attention attention_grad max_pool2d_grad embedding_grad frexp zeta igamma "
+    "nll_loss_grad cross_entropy_rows cross_entropy_grad attention attention_grad "
+    "max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
 FLOATING |= {"amp_unscale", "cdist_of", *_POLYNOMIALS}
 
@@ -218,6 +239,7 @@ BY_KEY = {
     "embedding_lookup": lambda m: [(m.array(7, 3), m.index(7, 2, 4), -1)],
     "embedding_grad": lambda m: [(m.array(2, 4, 3), m.index(7, 2, 4), 7, p) for p in (-1, 2)],
     "nll_loss_rows": _nll, "nll_loss_grad": _nll_grad,
+    "cross_entropy_rows": _cross_entropy, "cross_entropy_grad": _cross_entropy_grad,
     "attention": _attention, "attention_grad": _attention_grad,
     "cat": lambda m: [((m.array(2, 3), m.array(4, 3)), 0), ((m.array(2, 3), m.array(1, 2).T), -1)],
     "index_select": lambda m: [(m.array(4, 5), d, m.index(4, 3)) for d in (0, 1)],

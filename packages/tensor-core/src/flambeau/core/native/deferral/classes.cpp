@@ -19,6 +19,8 @@ static bool has_classes(const fl_tensor *target) {
     return target->dtype == FL_I64 && target->ndim == 1 && fl_is_contiguous(target);
 }
 
+static const int64_t *numbers_of(const fl_value &target) { return (const int64_t *)target.t->data; }
+
 /* One row of floating numbers for each class number, side by side. */
 static bool has_rows(const fl_tensor *self, const fl_tensor *target) {
     return self->ndim == 2 && fl_is_float(self->dtype) && self->numel >= fl_deferral_least() &&
@@ -45,7 +47,7 @@ int fl_defer_class_gradient(const fl_op *op, const fl_value *in, int n, fl_tenso
     }
     if (fl_settle(op->name, in[2].t, true) < 0)
         return -1;
-    if (fl_check_classes(in[1].t, in[2].t, in[5].i) < 0)
+    if (fl_check_classes(in[1].t, numbers_of(in[2]), in[5].i) < 0)
         return fl_raise();
     return fl_note_call(op, in, n, outs);
 }
@@ -120,7 +122,7 @@ static int note_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *cons
 
 /* Note the loss of log-probabilities that wait. */
 static int note_loss_alone(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
-    if (fl_check_classes(in[0].t, in[1].t, in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
+    if (fl_check_classes(in[0].t, numbers_of(in[1]), in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
         return fl_raise();
     fl_tensor *total = fl_tensor_empty(in[0].t->dtype, 0, 0, nullptr);
     fl_tensor *results[2] = {outs[0], total};
@@ -134,7 +136,7 @@ static int note_loss_alone(const fl_op *op, const fl_value *in, int n, fl_tensor
 static int defer_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     const fl_queue *q = fl_thread.queue;
     const fl_tensor *made = in[0].t, *given = q->values[q->calls.back().first].t;
-    if (fl_check_classes(made, in[1].t, in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
+    if (fl_check_classes(made, numbers_of(in[1]), in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
         return fl_raise();
     const int64_t column[2] = {made->shape[0], 1}, steps[2] = {1, 0};
     fl_tensor *scores = alias(given, given->shape, given->strides);

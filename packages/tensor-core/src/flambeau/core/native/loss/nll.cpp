@@ -7,8 +7,6 @@
 
 namespace {
 
-enum { NONE = 0, MEAN = 1, SUM = 2 };
-
 struct Rows {
     int64_t n, classes, inner;
     int64_t count() const { return n * inner; }
@@ -54,7 +52,7 @@ int check_weight(const fl_op *op, const fl_tensor *self, const fl_value &v) {
     return fl_expect_shape(op, "weight", weight, 1, &classes);
 }
 
-int check_classes(const fl_op *op, const int64_t *target, const Rows &r, int64_t ignore) {
+int check_classes(const int64_t *target, const Rows &r, int64_t ignore) {
     for (int64_t i = 0; i < r.count(); i++)
         if (target[i] != ignore && (target[i] < 0 || target[i] >= r.classes))
             return fl_error(FL_INDEX_ERROR, "nll_loss(): Target %lld (element %lld) is out of "
@@ -104,37 +102,42 @@ void forward(const Loss &l, const void *xs, const void *ws, void *out, void *tot
             if (w)
                 weights.add(i, (double)w[t]);
         }
-        if (l.reduction == NONE)
+        if (l.reduction == FL_LOSS_NONE)
             ((T *)out)[i] = each;
         else
             loss.add(i, (double)each);
     });
     double sum = w ? weights.get() : (double)counted;
     *(T *)total = (T)sum;
-    if (l.reduction != NONE)
-        *(T *)out = (T)(l.reduction == MEAN ? loss.get() / sum : loss.get());
+    if (l.reduction != FL_LOSS_NONE)
+        *(T *)out = (T)(l.reduction == FL_LOSS_MEAN ? loss.get() / sum : loss.get());
 }
 
 template <class T>
 void backward(const Loss &l, const void *gs, const void *ws, double total, void *out) {
     const T *g = (const T *)gs, *w = (const T *)ws;
     T *dx = (T *)out;
-    T scale = l.reduction == MEAN ? (T)(1 / total) : (T)1;
+    T scale = l.reduction == FL_LOSS_MEAN ? (T)(1 / total) : (T)1;
     each_target(l, [&](int64_t i, int64_t t, int64_t index) {
         if (t >= 0)
-            dx[index] = -(l.reduction == NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
+            dx[index] = -(l.reduction == FL_LOSS_NONE ? g[i] : g[0] * scale) * (w ? w[t] : (T)1);
     });
 }
 
 }  // namespace
 
+int fl_expect_classes(const fl_op *op, const fl_tensor *self, const fl_tensor *target,
+                      const fl_value &weight) {
+    return check_target(op, self, target) < 0 ? -1 : check_weight(op, self, weight);
+}
+
 extern "C" int fl_infer_nll_loss_rows(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_tensor *self = in[0].t, *target = in[1].t;
     if (fl_same_device(op, in, n) < 0 ||
         fl_expect_dtype(op, "input", self, fl_floating, "floating point") < 0 ||
-        check_target(op, self, target) < 0 || check_weight(op, self, in[2]) < 0)
+        fl_expect_classes(op, self, target, in[2]) < 0)
         return -1;
-    int nd = in[3].i == NONE ? target->ndim : 0;
+    int nd = in[3].i == FL_LOSS_NONE ? target->ndim : 0;
     fl_spec_set(&outs[0], self->dtype, fl_device_code(self), nd, target->shape);
     fl_spec_set(&outs[1], self->dtype, fl_device_code(self), 0, nullptr);
     return 0;
@@ -166,7 +169,7 @@ extern "C" int fl_run_nll_loss_rows(const fl_op *op, const fl_value *in, int,
     if (!x.ok() || !target.ok() || !weight.ok() || !out.ok() || !total.ok())
         return -1;
     Loss l = {rows_of(self), target.as<int64_t>(), in[4].i, (int)in[3].i, rows_of(&input).classes};
-    if (check_classes(op, l.target, l.r, l.ignore) < 0)
+    if (check_classes(l.target, l.r, l.ignore) < 0)
         return -1;
     if (kind == FL_K_F32)
         forward<float>(l, x.as<char>(), weight.data(), out.as<char>(), total.as<char>());
@@ -177,8 +180,8 @@ extern "C" int fl_run_nll_loss_rows(const fl_op *op, const fl_value *in, int,
     return 0;
 }
 
-int fl_check_classes(const fl_tensor *self, const fl_tensor *target, int64_t ignore) {
-    return check_classes(nullptr, (const int64_t *)target->data, rows_of(self), ignore);
+int fl_check_classes(const fl_tensor *self, const int64_t *target, int64_t ignore) {
+    return check_classes(target, rows_of(self), ignore);
 }
 
 template <class T> static double weight_of(const Loss &l, const T *w) {
@@ -200,7 +203,7 @@ int fl_count_classes(const fl_value *in, fl_tensor *total) {
     if (!weight.ok() || !out.ok())
         return -1;
     Rows r = rows_of(self);
-    Loss l = {r, (const int64_t *)in[1].t->data, in[4].i, SUM, r.classes};
+    Loss l = {r, (const int64_t *)in[1].t->data, in[4].i, FL_LOSS_SUM, r.classes};
     if (kind == FL_K_F32)
         *out.as<float>() = (float)weight_of<float>(l, (const float *)weight.data());
     else
@@ -211,13 +214,12 @@ int fl_count_classes(const fl_value *in, fl_tensor *total) {
 
 extern "C" int fl_infer_nll_loss_grad(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
     const fl_tensor *self = in[1].t;
-    if (fl_same_device(op, in, n) < 0 || check_target(op, self, in[2].t) < 0 ||
-        check_weight(op, self, in[3]) < 0)
+    if (fl_same_device(op, in, n) < 0 || fl_expect_classes(op, self, in[2].t, in[3]) < 0)
         return -1;
     if (fl_expect_dtype(op, "self", self, fl_floating, "floating point") < 0 ||
         fl_expect_numel(op, "total_weight", in[6].t, 1) < 0)
         return -1;
-    if (in[4].i == NONE ? fl_expect_same_shape(op, "grad", in[0].t, "target", in[2].t) < 0
+    if (in[4].i == FL_LOSS_NONE ? fl_expect_same_shape(op, "grad", in[0].t, "target", in[2].t) < 0
                         : fl_expect_numel(op, "grad", in[0].t, 1) < 0)
         return -1;
     fl_spec_like(outs, self);
@@ -235,7 +237,7 @@ extern "C" int fl_run_nll_loss_grad(const fl_op *op, const fl_value *in, int,
         return -1;
     Rows r = rows_of(self);
     Loss l = {r, target.as<int64_t>(), in[5].i, (int)in[4].i, r.classes};
-    if (check_classes(op, l.target, l.r, l.ignore) < 0)
+    if (check_classes(l.target, l.r, l.ignore) < 0)
         return -1;
     memset(out.as<char>(), 0, (size_t)(self->numel * fl_kind_size[kind]));
     double sum = total.as<double>()[0];

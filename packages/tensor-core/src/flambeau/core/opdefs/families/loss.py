@@ -18,6 +18,16 @@ OPDEFS = (
     helper("nll_loss_grad(Tensor grad, Tensor self, Tensor target, Tensor? weight, Int reduction,"
            " Int ignore_index, Tensor total_weight)", doc="Gradient of nll_loss.", jvp="rule",
            batching="rule", raises_on_values=True, rows="classes"),
+    helper("cross_entropy_rows(Tensor self, Tensor target, Tensor? weight=None, Int reduction=1,"
+           " Int ignore_index=-100, Float label_smoothing=0.0) -> (Tensor result,"
+           " Tensor total_weight, Tensor highest, Tensor log_total)",
+           doc="cross_entropy of class numbers as one operator; of each row also the greatest score"
+               " and ``log(sum(exp(scores - greatest)))``, with which gradients begin.",
+           raises_on_values=True, decomposes=True),
+    helper("cross_entropy_grad(Tensor self, Tensor grad, Tensor target, Tensor? weight,"
+           " Int reduction, Int ignore_index, Float label_smoothing, Tensor total_weight,"
+           " Tensor highest, Tensor log_total)", doc="Gradient of cross_entropy_rows.",
+           raises_on_values=True, decomposes=True),
     composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None,"
               " Object size_average=None, Int ignore_index=-100, Object reduce=None,"
               f" {_LOSS})", forms=_NN, call="nll_loss", doc="Negative log likelihood.",
