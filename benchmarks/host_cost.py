@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import ctypes
-import time
+import timeit
 
 import flambeau as fl
 from flambeau.core import backends
 from flambeau.cuda.simulation import SimulatedBackend
 from flambeau.cuda.simulation.building import build, default_folder
 
+PASSES, ROUNDS, CALLS = 20, 100, 200
 DRIVER = """
 #include "../native/driver.h"
 static int launch(void *, int, void *, void *, const uint32_t *, const uint32_t *, uint32_t,
@@ -36,30 +37,29 @@ class IdleBackend(SimulatedBackend):
         return library.idle_driver()
 
 
-def nanoseconds(call, count: int = 20_000) -> float:
-    """The least mean time of a call in five rounds."""
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        best = min(best, (time.perf_counter() - start) / count)
-    return best * 1e9
+def least_times(statements: dict[str, str], names: dict[str, object]) -> dict[str, float]:
+    """Nanoseconds of each statement: the least mean of many short rounds.
+
+    A round is shorter than what a scheduler gives a process at a time, so that on a machine with
+    other work some rounds are not interrupted, and rounds of one statement are spread over the
+    whole run, as work on the core's other thread slows all down for a while.
+    """
+    timers = {name: timeit.Timer(text, globals=names) for name, text in statements.items()}
+    rounds = [{name: min(timer.repeat(ROUNDS, CALLS)) for name, timer in timers.items()}
+              for _ in range(PASSES)]
+    return {name: min(each[name] for each in rounds) / CALLS * 1e9 for name in statements}
 
 
 def main() -> None:
     backends.register(IdleBackend())
     host = fl.ones(8)
-    x = host.to("cudaidle")
-    wide, tall = fl.ones(20, 50).to("cudaidle"), fl.ones(50, 20).to("cudaidle")
-    calls = {"add on the CPU": lambda: host + host, "add": lambda: x + x,
-             "add in place": lambda: x.add_(x), "times a number": lambda: x * 2,
-             "square": lambda: x ** 2, "exp": x.exp, "cast": x.double,
-             "other strides": lambda: wide + tall.t()}
-    for name, call in calls.items():
-        call()
-        print(f"{name:16s} {nanoseconds(call):7.0f} ns")
-    print(f"{'sum':16s} {nanoseconds(x.sum, 500):7.0f} ns")
+    names = {"host": host, "x": host.to("cudaidle"), "wide": fl.ones(20, 50).to("cudaidle"),
+             "tall": fl.ones(50, 20).to("cudaidle").t()}
+    statements = {"add on the CPU": "host + host", "add": "x + x", "add in place": "x.add_(x)",
+                  "times a number": "x * 2", "square": "x ** 2", "exp": "x.exp()",
+                  "cast": "x.double()", "other strides": "wide + tall", "sum": "x.sum()"}
+    for name, least in least_times(statements, names).items():
+        print(f"{name:16s} {least:7.0f} ns")
 
 
 if __name__ == "__main__":
