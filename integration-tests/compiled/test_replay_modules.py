@@ -162,6 +162,27 @@ def test_a_program_for_each_length():
     assert len(replayed.records) == len(replayed.programs)
 
 
+def test_recordings_share_what_they_know_of_modules():
+    """Until something is changed: the recordings that follow see the change, and share that."""
+    net = close(encoder())
+    compiled, found = Replayed(net, 0), []
+
+    def called_over(lengths):
+        for length in lengths:
+            x = flambeau.randn(1, length, 8)
+            with flambeau.no_grad():
+                for _ in range(3):
+                    assert compiled(x).tolist() == net(x).tolist()
+            found.append(compiled.records[id(compiled.programs[0])].trees[id(net)])
+
+    called_over((3, 4, 5))
+    net.layers[1].norm1.eps = 0.5
+    called_over((6, 7))
+    net.layers[0].linear1.bias = nn.Parameter(flambeau.ones(16))
+    called_over((8, 9))
+    assert [found.index(each) for each in found] == [0, 0, 0, 3, 3, 5, 5]
+
+
 def test_threads_call_with_many_lengths():
     """Programs are recorded, dropped and used at the same time."""
     module = close(nn.Sequential(nn.Linear(8, 8), nn.Tanh()))

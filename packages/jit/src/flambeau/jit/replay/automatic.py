@@ -111,7 +111,7 @@ class Automatic(Replayed):
         return recorded.result
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
-        return Recorder(args, kwargs, strict=True).run(self.fn)
+        return Recorder(args, kwargs, strict=True, known=self._last_record()).run(self.fn)
 
     def _can_pay(self, price: int) -> bool:
         """Whether replays have paid for another recording."""

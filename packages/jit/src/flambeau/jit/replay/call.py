@@ -119,7 +119,13 @@ class Replayed(bridge.ReplayedCall):
         return EXCHANGE if is_full else 1
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
-        return self.ordinary.guarded(lambda: Recorder(args, kwargs).run(self.fn))
+        known = self._last_record()
+        return self.ordinary.guarded(lambda: Recorder(args, kwargs, known=known).run(self.fn))
+
+    def _last_record(self) -> Recorded | None:
+        """Of the program that was made last."""
+        programs = self.programs
+        return self.records.get(id(programs[0])) if programs else None
 
     def checked(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that a program stands for, recorded again."""
@@ -191,7 +197,7 @@ class Replayed(bridge.ReplayedCall):
         lines = []
         for program in self.programs:
             known = self.records[id(program)]
-            lines.append(f"replayed: {len(known.runs)} kernels, {known.guards} guards")
+            lines.append(f"replayed: {known.kernels} kernels, {known.guards} guards")
             lines += [f"    {line}" for line in known.about]
         return lines
 
@@ -220,7 +226,7 @@ def _difference(known: Recorded, recorded: Recorded) -> str:
                 "" if old[0] != new[0] else f", of {_first_difference(old, new)}")
     if len(known.runs) != len(recorded.runs):
         k = min(len(known.runs), len(recorded.runs))
-        return (f"{_where(recorded, k)}: there were {len(known.runs)} kernels, "
+        return (f"{_where(recorded, k)}: there were {known.kernels} kernels, "
                 f"there are {len(recorded.runs)}")
     return ""
 

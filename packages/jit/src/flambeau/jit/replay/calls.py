@@ -56,6 +56,9 @@ class Calls(Attributes):
         self.step = step
         self.source_lines: list[tuple[int, str, int]] = []    # kernels before, file, line
         self.trees: dict[int, bool] = {}
+        #: By address: those of an earlier recording, and those that this one uses.
+        self.known_trees: dict[int, modules.Tree] = {}
+        self.found_trees: dict[int, modules.Tree] = {}
         self.tries = 0          # 'try' statements that are open
         self.uses_own_code = False      # Flambeau's functions, which read their modules' names
 

@@ -10,9 +10,10 @@ from types import FunctionType
 from typing import Any
 
 from flambeau.core.homes import own_module
+from flambeau.jit import bridge
 
 from . import trust
-from .reads import MISSING
+from .reads import MISSING, Reads
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _LISTS = ("parameters", "buffers", "children", "modules", "named_parameters", "named_buffers",
@@ -28,8 +29,7 @@ def call(calls: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     reads.guard("attribute", module, "_hook_table", None)
     table = trust.hooks_everywhere()
     reads.guard("dict", table, tuple(table), tuple(table.values()))
-    if is_own_tree(calls, module):
-        guard_tree(calls, module)
+    if is_guarded_tree(calls, module):
         return calls.native(module, args, kwargs)
     return calls.call(calls.attribute(module, "forward"), args, kwargs)
 
@@ -57,9 +57,56 @@ def _is_data(calls: Any, value: Any) -> bool:
     return trust.is_value(value) or trust.is_constant(value) or trust.is_trusted(value)
 
 
-def guard_tree(calls: Any, module: Any) -> None:
-    """Guard all that a tree of modules holds."""
-    reads = calls.reads
+class _TreeReads(Reads):
+    """Guards of a tree of modules by themselves, without those of its tensors."""
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__(reads.recording, bridge.Guards())
+        self.stepped = reads.stepped
+        self.found: list[Any] = []
+
+    def tensor(self, tensor: Any) -> None:
+        self.found.append(tensor)
+
+
+class Tree:
+    """All that a tree of modules holds: later recordings take that over as long as it is so.
+
+    Args:
+        reads: those of the recording.
+        module: the top of the tree.
+    """
+
+    def __init__(self, reads: Reads, module: Any) -> None:
+        own = _TreeReads(reads)
+        _guard_module(own, module)
+        self.guards, self.marks, self.tensors = own.guards, own.seen, own.found
+
+    def is_taken_over(self, reads: Reads) -> bool:
+        """Whether a recording got its guards, all of which hold."""
+        if not reads.guards.adopt(self.guards):
+            return False
+        reads.seen |= self.marks
+        for each in self.tensors:
+            reads.tensor(each)
+        return True
+
+
+def is_guarded_tree(calls: Any, module: Any) -> bool:
+    """Guard all that a tree of modules holds, if it is Flambeau's own and nothing but data."""
+    if ("tree", id(module)) in calls.reads.seen:
+        return True
+    tree = None if calls.reads.stepped else calls.known_trees.get(id(module))
+    if tree is None or not tree.is_taken_over(calls.reads):
+        if not is_own_tree(calls, module):
+            return False
+        tree = Tree(calls.reads, module)
+        tree.is_taken_over(calls.reads)
+    calls.found_trees[id(module)] = tree
+    return True
+
+
+def _guard_module(reads: Reads, module: Any) -> None:
     mark = ("tree", id(module))
     if mark in reads.seen:
         return
@@ -69,18 +116,18 @@ def guard_tree(calls: Any, module: Any) -> None:
     own = module.__dict__
     reads.guard("dict", own, tuple(own), tuple(own.values()))
     for value in own.values():
-        _guard_data(calls, value)
+        _guard_data(reads, value)
 
 
-def _guard_data(calls: Any, value: Any) -> None:
+def _guard_data(reads: Reads, value: Any) -> None:
     if type(value) in (list, tuple) or trust.is_dict(value):
-        calls.reads.whole(value)
+        reads.whole(value)
         for each in value.values() if trust.is_dict(value) else value:
-            _guard_data(calls, each)
+            _guard_data(reads, each)
     elif trust.is_module(value):
-        guard_tree(calls, value)
+        _guard_module(reads, value)
     else:
-        calls.reads.read(value)
+        reads.read(value)
 
 
 def holds_members(module: Any, name: str) -> bool:

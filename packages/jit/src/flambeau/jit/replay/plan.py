@@ -18,7 +18,7 @@ _MOST = 256
 LEAST_BORROWED = 1 << 16
 #: Plans of stretches, the one used last at the end, and how many are kept.
 _PLANS: dict[str, Any] = {}
-MOST_PLANS = 1024
+MOST_PLANS = 2048
 
 
 @dataclass

@@ -11,6 +11,7 @@ from flambeau.jit import bridge
 from . import effects, plan, trust
 from .calls import Calls
 from .depth import room_for_frames
+from .modules import Tree
 from .reads import MISSING, Reads
 from .trust import VALUES
 from .warned import guard_filters, hear_warnings
@@ -24,21 +25,25 @@ class Recorded:
         result: what it returned.
         program: the core's, or ``None``.
         refusal: why there is none.
-        runs: the kernels, for comparison: see ``signature``.
+        kernels: how many there are.
+        runs: the kernels, where they are compared later: see ``signature``.
         source_lines: where they stand: ``(kernels before, file, line)``.
         about: for people, a line for each loop.
         spent: the results that have a history: their numbers, and where in what is returned.
+        trees: by address the trees of modules that were called.
     """
 
     result: Any
     program: Any = None
     refusal: str = ""
+    kernels: int = 0
     runs: list[Any] = field(default_factory=list)
     source_lines: list[tuple[int, str, int]] = field(default_factory=list)
     about: list[str] = field(default_factory=list)
     kept: Any = None
     guards: int = 0
     spent: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
+    trees: dict[int, Tree] = field(default_factory=dict)
 
 
 class Recorder:
@@ -48,13 +53,16 @@ class Recorder:
         args: those of the call.
         kwargs: those by name.
         strict: refuse also what only a program that changes a lot behind the call could change.
+        known: another recording of the function, whose guards may be taken over.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False,
+                 known: Recorded | None = None) -> None:
         self.strict = strict
         self.recording, self.guards = bridge.Recording(), bridge.Guards()
         self.reads = Reads(self.recording, self.guards)
         self.calls = Calls(self.reads, self.step, strict)
+        self.calls.known_trees = known.trees if known is not None else {}
         self.events: list[tuple[int, tuple[Any, ...]]] = []
         self.results: list[tuple[Any, ...]] = []
         self.numbers: dict[int, int] = {}       # of results, by address
@@ -311,7 +319,8 @@ class Recorder:
             else:
                 homes.append((plan.STATIC, offsets[k], 0) if k in offsets
                              else (plan.UNUSED, 0, 0))
-        made.runs = signature(runs, self.recording)
+        made.kernels = len(runs)
+        made.runs = [] if self.strict else signature(runs, self.recording)
         graph = self._graph()
         writes = [self.recording.take_writes(each) for each in self.sources]
         self.recording.end()
@@ -321,6 +330,7 @@ class Recorder:
         made.program = bridge.ReplayProgram(self.recording, self.guards, homes, total, every,
                                             self.results, returned, writes, graph, first_effect)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
+        made.trees = self.calls.found_trees
 
 
 def signature(runs: Any, recording: Any) -> list[Any]:

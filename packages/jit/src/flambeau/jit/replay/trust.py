@@ -23,6 +23,7 @@ _FUNCTIONS = ("flambeau.core.composites.", "flambeau.core.compat.flat_names", "f
 _OWN = ("flambeau.nn", "flambeau.core.composites", "flambeau.core.compat", "flambeau.autograd",
         "flambeau.utils.checkpoint")
 _OWN_ABOVE = ("flambeau", "flambeau.core", "flambeau.core._core")
+_watched = 0        # the version of ``sys.modules`` whose modules are
 _REFUSED = ("flambeau.core.composites.shape.resizing",)
 _MODES = frozenset({"no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast"})
 _METHODS = frozenset({
@@ -150,6 +151,11 @@ def is_native(fn: Any) -> bool:
 
 def watch_own_names() -> None:
     """Have names of Flambeau's modules that operators and layers look up watched."""
+    global _watched
+    version = _core.dict_version(sys.modules)
+    if version and version == _watched:
+        return
+    _watched = version
     for name, module in list(sys.modules.items()):
         if (name in _OWN_ABOVE or name.startswith(_OWN)) and module is not None:
             _core.watch_names(module.__dict__)

@@ -50,6 +50,7 @@ cdef inline bint _is_traced() noexcept:
 
 cdef extern from "replay/names.h":
     int fl_watch_names(PyObject *) except -1
+    uint64_t fl_dict_version(const PyObject *)
 
 cdef extern from "replay/weights.h":
     int64_t fl_packed_weight_bytes()
@@ -69,6 +70,7 @@ cdef extern from "replay/guards.h":
         vector[fl_tensor *] sources
         PyObject *failed
         int add(PyObject *) except -1
+        bint adopt(const fl_guards &)
         int take_arguments(PyObject *, PyObject *) except -1
         void keep_apart_all(const fl_recorder *)
         bint still_hold()
@@ -183,6 +185,10 @@ cdef class Guards:
     def add(self, tuple guard not None):
         """Add ``(kind, object, key, value)``; it has to hold now."""
         self.it.add(<PyObject *>guard)
+
+    def adopt(self, Guards other not None):
+        """Take over the guards of another, none of them of a tensor, if all of them hold."""
+        return self.it.adopt(other.it)
 
     def take_arguments(self, tuple args not None, dict kwargs not None):
         """Guard the arguments, and number the tensors among them."""
@@ -365,6 +371,11 @@ def watch_names(dict names not None):
         names: what the module holds.
     """
     fl_watch_names(<PyObject *>names)
+
+
+def dict_version(dict names not None) -> int:
+    """A number that changes whenever a dict does, or 0 where Python counts no changes."""
+    return fl_dict_version(<PyObject *>names)
 
 
 def packed_weight_bytes() -> int:

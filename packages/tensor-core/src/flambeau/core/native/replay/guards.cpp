@@ -247,6 +247,20 @@ int fl_guards::add(PyObject *o) {
     return -1;
 }
 
+/* Take over guards of another kind than of tensors, if all of them hold. */
+bool fl_guards::adopt(const fl_guards &other) {
+    for (const fl_guard &g : other.list)
+        if (!guard_holds(g))
+            return false;
+    for (const fl_guard &g : other.list) {
+        Py_XINCREF(g.of);
+        Py_XINCREF(g.key);
+        Py_XINCREF(g.value);
+        list.push_back(g);
+    }
+    return true;
+}
+
 /* A tree of arguments; tensors become sources. */
 int fl_guards::note(PyObject *o, fl_argument &to) {
     if (fl_tensor_check(o)) {

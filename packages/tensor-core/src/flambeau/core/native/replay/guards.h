@@ -57,6 +57,7 @@ struct fl_guards {
     ~fl_guards();
     void let_go(void);
     int add(PyObject *description);
+    bool adopt(const fl_guards &other);
     int take_arguments(PyObject *args, PyObject *kwargs);
     void keep_apart(const PyObject *storage);
     void keep_apart_all(const fl_recorder *r);
