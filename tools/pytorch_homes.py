@@ -20,7 +20,7 @@ from pytorch_names import imported, modules
 
 OWN = "flambeau"
 #: Modules whose names are no part of the interface, or are made at use.
-SKIPPED = ("torch.testing", "torch.distributed", "torch._inductor", "torch._dynamo", "torch.ao")
+SKIPPED = ("torch.testing", "torch.distributed", "torch._inductor", "torch._dynamo")
 
 #: What no public module of PyTorch's has.
 PRIVATE = {("library.operators", "_ops"): {"OpOverload", "OpOverloadPacket"}}

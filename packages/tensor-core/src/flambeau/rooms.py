@@ -38,6 +38,7 @@ ROOMS = {
     "amp.autocast_mode": "flambeau-autograd",
     "amp.grad_scaler": "flambeau-optim",
     "nn": "flambeau-nn",
+    "ao": "flambeau-nn",
     "__future__": "flambeau-nn",
     "utils.data": "flambeau-nn",
     "distributions": "flambeau-nn",
@@ -99,6 +100,13 @@ OLDER = {
     **dict.fromkeys(("nuclear_norm", "pca_lowrank", "svd_lowrank"),
                     "core.composites.linalg.lowrank"),
     **dict.fromkeys(("Event", "Stream"), "core.streams"),
+    **dict.fromkeys(("dequantize", "int_repr", "per_channel_affine",
+                     "per_channel_affine_float_qparams", "per_channel_symmetric",
+                     "per_tensor_affine", "per_tensor_symmetric", "q_per_channel_axis",
+                     "q_per_channel_scales", "q_per_channel_zero_points", "q_scale",
+                     "q_zero_point", "qint32", "qint8", "qscheme", "quantize_per_channel",
+                     "quantize_per_tensor", "quantize_per_tensor_dynamic", "quint8"),
+                    "core.quantized"),
     "_scaled_mm": "core.composites.matmul.scaled",
     "lobpcg": "core.composites.linalg.eigenpairs",
     "utils.swap_tensors": "utils._swapping",
@@ -115,9 +123,6 @@ OLDER = {
 
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
-    **dict.fromkeys(("ao", "quantization", "quantize_per_tensor"),
-                    "tensors are not quantized: use nn.utils.quantize_dynamic, which makes a copy "
-                    "of a network with weights of int8 or int4"),
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
     "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",

@@ -172,6 +172,17 @@ def _printable(x):
     return x.cfloat() if x.dtype.name == "complex32" else x
 
 
+def with_suffixes(head: str, body: str, tail: list[str]) -> str:
+    """``tensor(``, its numbers and what follows them, in lines of the width that was chosen."""
+    text = head + body
+    width = len(text) - text.rfind("\n") + 1      # as PyTorch counts
+    for part in tail:
+        new_line = width + len(part) + 2 > _OPTIONS["linewidth"]
+        text += (",\n" + " " * len(head) if new_line else ", ") + part
+        width = (len(head) if new_line else width + 2) + len(part)
+    return text + ")"
+
+
 def tensor_text(x, contents: str | None = None) -> str:
     """The text of ``repr(x)``, with ``contents`` in place of its numbers."""
     from flambeau.core import _core
@@ -191,13 +202,7 @@ def tensor_text(x, contents: str | None = None) -> str:
         plain = _printable(plain)
         body = "[]" if x.numel() == 0 else _values_text(plain, len(head))
         tail = _suffixes(x, (default.name, "int64", "bool", complex_of(default)))
-    text = head + body
-    width = len(text) - text.rfind("\n") + 1      # as PyTorch counts
-    for part in tail:
-        new_line = width + len(part) + 2 > _OPTIONS["linewidth"]
-        text += (",\n" + " " * len(head) if new_line else ", ") + part
-        width = (len(head) if new_line else width + 2) + len(part)
-    text += ")"
+    text = with_suffixes(head, body, tail)
     if getattr(x, "_is_param", False):
         return f"Parameter({text})"
     if type(x).__name__ == "Parameter":

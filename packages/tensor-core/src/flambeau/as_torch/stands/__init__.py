@@ -123,8 +123,6 @@ HOMES = {
         "TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary")},
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_str", "get_printoptions", "printoptions", "set_printoptions")},
-    **{f"{module}.quantize_dynamic": "quantizing" for module in (
-        "ao.quantization", "ao.quantization.quantize", "quantization", "quantization.quantize")},
 }
 
 #: The beginning of a name of `torch` itself -> module that makes what begins so.

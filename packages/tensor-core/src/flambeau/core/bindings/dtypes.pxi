@@ -16,30 +16,35 @@ cdef class dtype:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
+        if self.code >= FL_DTYPE_COUNT:
+            return quantized_storage(self).itemsize
         return fl_itemsize(self.code)
 
     @property
     def is_floating_point(self) -> bool:
-        return fl_is_float(self.code) or fl_is_float8(self.code)
+        return self.code < FL_DTYPE_COUNT and (fl_is_float(self.code) or fl_is_float8(self.code))
 
     @property
     def is_complex(self) -> bool:
-        return fl_is_complex(self.code)
+        return self.code < FL_DTYPE_COUNT and fl_is_complex(self.code)
 
     @property
     def is_signed(self) -> bool:
-        return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64, FL_F8_E8M0)
+        return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64, FL_F8_E8M0) \
+            and self.name != "quint8"
 
     def to_real(self):
         """The dtype of the real part."""
-        if not fl_is_complex(self.code):
+        if not self.is_complex:
             return self
         return _dtypes[fl_real_dtype(self.code)]
 
     def to_complex(self):
         """The complex dtype of this precision."""
-        if fl_is_complex(self.code):
+        if self.is_complex:
             return self
+        if self.code >= FL_DTYPE_COUNT:
+            raise TypeError(f"{self} has no complex dtype: it is of quantized tensors")
         if self.code == FL_F16:
             return _dtypes[FL_C32]
         return _dtypes[FL_C128 if self.code == FL_F64 else FL_C64]
@@ -55,6 +60,8 @@ cdef class dtype:
 
 
 cdef list _dtypes = []
+cdef list _quantized = []
+cdef dict _QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32"}
 
 
 def all_dtypes() -> list:
@@ -62,8 +69,18 @@ def all_dtypes() -> list:
     return list(_dtypes)
 
 
+def quantized_dtypes() -> list:
+    """The dtypes of quantized tensors, which no memory has: their codes are above all others."""
+    return list(_quantized)
+
+
+def quantized_storage(dtype d not None):
+    """The integer dtype in which the elements of a quantized dtype lie; None for other dtypes."""
+    return _dtype_named(_QUANTIZED[d.name]) if d.name in _QUANTIZED else None
+
+
 def _dtype_named(str name):
-    for d in _dtypes:
+    for d in (*_dtypes, *_quantized):
         if d.name == name:
             return d
     raise ValueError(f"no dtype named {name!r}")
@@ -76,6 +93,10 @@ def _make_dtypes():
         d.code = code
         d.name = fl_dtype_name(code).decode()
         _dtypes.append(d)
+    for code, name in enumerate(_QUANTIZED, FL_DTYPE_COUNT):
+        d = dtype.__new__(dtype)
+        d.code, d.name = code, name
+        _quantized.append(d)
 
 
 _make_dtypes()
@@ -92,6 +113,10 @@ cdef PyObject *_box_dtype(int code) except NULL:
 cdef int _unbox_dtype(PyObject *o) except -1:
     value = <object>o
     if type(value) is dtype:
+        if (<dtype>value).code >= FL_DTYPE_COUNT:
+            raise RuntimeError(f"{value} is the dtype of quantized tensors: write "
+                               "quantize_per_tensor(x, scale, zero_point, dtype) or "
+                               "quantize_per_channel, and int_repr() for its integers")
         return (<dtype>value).code
     if value in _python_types:
         return _python_types[value]

@@ -172,6 +172,21 @@ def __nonzero__(self):
     return bool(self)
 
 
+def dequantize(self):
+    """The numbers of a quantized tensor; of this one, itself in float32."""
+    return self.float()
+
+
+def _of_quantized(name: str):
+    def ask(self):
+        raise RuntimeError(f"{name}(): expected a quantized tensor, and this one is of "
+                           f"{self.dtype}: write quantize_per_tensor(x, scale, zero_point, dtype)")
+
+    ask.__name__ = name
+    ask.__doc__ = f"{name} of a quantized tensor; other tensors have none."
+    return ask
+
+
 #: What no tensor is here, and the layout that all have.
 CONSTANTS = {  # type: dict[str, object]
     **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn",
@@ -181,8 +196,11 @@ CONSTANTS = {  # type: dict[str, object]
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared,
-    share_memory_, __repr__, __div__, __rdiv__, __idiv__, __long__, __nonzero__)}
+    share_memory_, dequantize, __repr__, __div__, __rdiv__, __idiv__, __long__, __nonzero__)}
 METHODS |= CONSTANTS
+METHODS |= {name: _of_quantized(name) for name in (
+    "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points",
+    "q_per_channel_axis", "qscheme")}
 FUNCTIONS = {name: _asked(name) for name in (  # type: dict[str, object]
     "is_complex", "is_floating_point", "is_signed", "is_nonzero", "is_conj", "is_neg",
     "is_inference", "numel", "get_device", "detach", "detach_", "zero_")}

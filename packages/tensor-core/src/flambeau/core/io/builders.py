@@ -125,8 +125,6 @@ def _refused(what: str, instead: str) -> str:
 
 #: What checkpoints of PyTorch may hold beside dense tensors and containers.
 _REFUSED = {
-    "torch._utils._rebuild_qtensor": _refused(
-        "a quantized tensor", "is not read; in PyTorch save x.dequantize() instead"),
     "torch._utils._rebuild_nested_tensor": _refused(
         "a nested tensor", "is not read; in PyTorch save x.unbind() instead"),
 }

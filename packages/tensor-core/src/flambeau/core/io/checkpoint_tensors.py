@@ -6,6 +6,7 @@ from typing import Any
 import flambeau.core.io.builders as builders
 from flambeau import rooms
 from flambeau.core import _core
+from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.errors import fail, shown
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting
@@ -83,13 +84,16 @@ class StoredTensors:
 
     def _names(self) -> dict[str, Any]:
         names = {f"torch.{name}Storage": dtype for name, dtype in STORAGES.items()}
+        names |= {f"torch.{name}Storage": dtype for name, dtype in quantized.STORAGES.items()}
         names["torch.storage.UntypedStorage"] = _UNTYPED
         table: dict[str, Any] = {name: Named(dtype) for name, dtype in names.items()}
-        table |= {f"torch.{d.name}": d for d in _core.all_dtypes()}
+        table |= {f"torch.{d.name}": d for d in _core.all_dtypes() + _core.quantized_dtypes()}
+        table |= {f"torch.{name}": name for name in quantized.SCHEMES}
         functions = {"torch._utils._rebuild_tensor": self._tensor,
                      "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                      "torch._utils._rebuild_tensor_v3": self._tensor_v3,
                      "torch._utils._rebuild_sparse_tensor": self._sparse,
+                     "torch._utils._rebuild_qtensor": self._quantized,
                      "torch._utils._rebuild_parameter": _parameter,
                      "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
                      "torch._utils._rebuild_meta_tensor_no_storage": _meta,
@@ -139,6 +143,10 @@ class StoredTensors:
             for part in parts:
                 self._compute(part.numel() if isinstance(part, _core.Tensor) else 0)
         return rebuilt(kind, parts)
+
+    def _quantized(self, shown, offset, size, stride, parameters, requires_grad, hooks):
+        _refuse_hooks(hooks)
+        return quantized.rebuilt(self._view(self._memory(shown), offset, size, stride), parameters)
 
     def _finished(self, x, storage: Storage, requires_grad, metadata):
         """With the marks that PyTorch keeps beside a tensor."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau import rooms
 from flambeau.core import _core
+from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.objects import loaded_numpy
@@ -81,7 +82,7 @@ class _Storages:
     def replace(self, obj: Any, path: str) -> Any:
         """What stands for a tensor, and for other objects that pickles hold in their own way."""
         if _core.is_sparse_object(obj):
-            return self._sparse(obj)
+            return self._quantized(obj) if obj.is_quantized else self._sparse(obj)
         if isinstance(obj, _core.Tensor):
             return self._tensor(obj, path)
         if is_storage(obj):
@@ -113,6 +114,20 @@ class _Storages:
         facts = (size, coalesced) if name == "sparse_coo" else (size,)
         kind = Call(Global("torch.serialization", "_get_layout"), (f"torch.{name}",))
         return Call(Global("torch._utils", "_rebuild_sparse_tensor"), (kind, (*parts, *facts)))
+
+    def _quantized(self, x: Any) -> Any:
+        integers = x._values if x._values.is_cpu else x._values.cpu()
+        key, count = self._key(integers)
+        kind = next(name for name, dtype in quantized.STORAGES.items()
+                    if dtype == integers.dtype.name)
+        identity = Outside(("storage", Global("torch", f"{kind}Storage"), key, "cpu", count))
+        scale, zero_point, axis = x._quantizer
+        scheme = Global("torch", str.__str__(x.qscheme()))
+        parameters = (scheme, float(scale), int(zero_point)) if axis is None else \
+            (scheme, self._view(scale, False), self._view(zero_point, False), axis)
+        return Call(Global("torch._utils", "_rebuild_qtensor"),
+                    (identity, integers.storage_offset(), tuple(integers.shape),
+                     tuple(integers.stride()), parameters, False, OrderedDict()))
 
     def _tensor(self, x: Any, path: str) -> Any:
         if x.is_meta:

@@ -1,9 +1,10 @@
-"""Sparse tensors in files: their parts, which are dense, and what is to be known of them."""
+"""Sparse and quantized tensors in files: their parts, which are dense, and what to know of them."""
 from __future__ import annotations
 
 from typing import Any
 
 from flambeau.core import _core, layouts
+from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.errors import fail
 
 
@@ -11,8 +12,10 @@ def parts_of(x: Any) -> list[tuple[str, Any]]:
     """The dense tensors of a sparse one, by name.
 
     Args:
-        x: A sparse tensor of any layout.
+        x: A sparse tensor of any layout, or a quantized one.
     """
+    if x.is_quantized:
+        return quantized.parts_of(x)
     names = ("indices",) if x.is_sparse else ("compressed_indices", "plain_indices")
     return [*zip(names, x._parts(), strict=True), ("values", x.detach()._values())]
 
@@ -21,8 +24,10 @@ def facts_of(x: Any) -> list[Any]:
     """The layout's name, the shape, and whether the tensor is coalesced.
 
     Args:
-        x: A sparse tensor of any layout.
+        x: A sparse tensor of any layout, or a quantized one, of which other things are to be known.
     """
+    if x.is_quantized:
+        return quantized.facts_of(x)
     return [str.__str__(x.layout), list(x.shape), bool(x.is_sparse and x.is_coalesced())]
 
 
@@ -35,6 +40,8 @@ def joined(facts: Any, parts: Any) -> Any:
     """
     from flambeau import sparse
 
+    if isinstance(facts, list) and facts[:1] == [quantized.KIND]:
+        return quantized.joined(facts, parts)
     kind, sizes, _ = facts if isinstance(facts, list) and len(facts) == 3 else (None, None, None)
     if type(kind) is not str or not isinstance(sizes, tuple | list) or \
             any(type(n) is not int for n in sizes):

@@ -1,0 +1,45 @@
+"""Layers of integers."""
+from flambeau.ao.nn.quantized import dynamic
+from flambeau.ao.nn.quantized.between import (
+    DeQuantize,
+    FloatFunctional,
+    FXFloatFunctional,
+    QFunctional,
+    Quantize,
+)
+from flambeau.ao.nn.quantized.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+from flambeau.ao.nn.quantized.linear import Linear
+from flambeau.ao.nn.quantized.others import (
+    ELU,
+    BatchNorm2d,
+    BatchNorm3d,
+    Dropout,
+    Embedding,
+    EmbeddingBag,
+    GroupNorm,
+    Hardswish,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LeakyReLU,
+    MaxPool2d,
+    PReLU,
+    ReLU6,
+    Sigmoid,
+    Softmax,
+)
+
+__all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
+           "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Dropout", "Embedding",
+           "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "GroupNorm", "Hardswish",
+           "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear",
+           "MaxPool2d", "PReLU", "QFunctional", "Quantize", "ReLU6", "Sigmoid", "Softmax",
+           "dynamic"]

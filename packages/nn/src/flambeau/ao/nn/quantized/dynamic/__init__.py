@@ -1,0 +1,5 @@
+"""Layers with weights of integers whose inputs, floats, are rounded as they come."""
+from flambeau.ao.nn.quantized.dynamic.linear import Linear
+from flambeau.ao.nn.quantized.dynamic.rnn import GRU, LSTM, GRUCell, LSTMCell, RNNCell
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]

@@ -1,0 +1,273 @@
+"""Calls with quantized tensors: on the integers where they move or compare elements.
+
+What computes other numbers and has a scale that is known beforehand (averages: their input's;
+sigmoid, tanh: that of their range) goes through the numbers and is quantized again.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.core import _core, functions
+from flambeau.core.quantized.schemes import Quantizer, quint8
+from flambeau.core.quantized.tensor import QuantizedTensor, wrap
+from flambeau.core.wrapped import called
+
+_op = {**functions, **_core.operators()}
+
+#: These move elements; with scales of channels, those of the second line alone.
+_MOVING = frozenset(
+    "chunk diagonal expand expand_as flatten flip getitem index_select masked_select movedim "
+    "moveaxis narrow permute ravel repeat reshape roll select slice split squeeze swapaxes t take "
+    "tensor_split tile transpose unbind unflatten unfold unsqueeze view view_as alias as_strided "
+    "gather repeat_interleave iter pixel_shuffle channel_shuffle T mT mH H".split())
+_KEEPING = frozenset("clone contiguous detach cpu cuda requires_grad_ pin_memory".split())
+#: These choose among elements by their order, which scales above zero keep.
+_CHOOSING = frozenset("max min amax amin sort topk msort max_pool1d max_pool2d max_pool3d "
+                      "adaptive_max_pool1d adaptive_max_pool2d aminmax kthvalue cummax "
+                      "cummin".split())
+#: Averages, which are taken of the integers and rounded once.
+_AVERAGING = frozenset("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d "
+                       "adaptive_avg_pool3d mean interpolate upsample upsample_bilinear "
+                       "upsample_nearest".split())
+#: Their results are quantized as their input is.
+_THROUGH = frozenset("leaky_relu threshold gelu hardtanh clamp clip clamp_min clamp_max relu6 "
+                     "masked_fill fill where index_fill pad std constant_pad_nd dropout".split())
+#: Their results lie between fixed numbers.
+_BOUNDED = {"sigmoid": Quantizer(1 / 256, 0), "hardsigmoid": Quantizer(1 / 256, 0),
+            "tanh": Quantizer(2 / 256, 128)}
+_COMPARING = frozenset("eq ne lt le gt ge equal isclose allclose isnan isinf isfinite "
+                       "item tolist".split())
+#: Properties, and what the class itself answers.
+_ASKING = frozenset("__get__ __set__ __delete__ dequantize int_repr q_scale q_zero_point qscheme "
+                    "q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
+                    "quantize_per_tensor quantize_per_channel".split())
+_ABSENT = ("{0}() is not computed for quantized tensors: the scale of its result is not known. "
+           "Write x.dequantize(), compute, and quantize_per_tensor the result; sums and products "
+           "that choose scales are in flambeau.ao.nn.quantized (FloatFunctional, Linear ...)")
+
+
+def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call that was shown to the class of quantized tensors.
+
+    Args:
+        func: What is called.
+        args: By position.
+        kwargs: By name.
+
+    Raises:
+        NotImplementedError: The call needs a scale that nobody chose.
+    """
+    if getattr(func, "__name__", "") in _ASKING:
+        with _core.DisableTorchFunction():
+            return func(*args, **kwargs)
+    func, args, name, inplace = called(func, args)
+    if kwargs.get("out") is not None:
+        raise NotImplementedError(f"{name}(): out= is not supported for quantized tensors")
+    found = _by_name(name)
+    if found is None:
+        raise NotImplementedError(_ABSENT.format(name))
+    if not inplace:
+        return found(func, name, args, kwargs)
+    # What writes is computed as what does not, and copied: the integers stay the same memory.
+    plain = _op[name] if name in _op else getattr(_core.Tensor, name, None)
+    if name not in ("copy", "setitem", "fill", "zero") and name in _MOVING | _KEEPING:
+        raise NotImplementedError(f"{name}_() is not supported for quantized tensors: write "
+                                  f"x = x.{name}(...)")
+    return _written(args[0], found(plain, name, args, kwargs))
+
+
+def _by_name(name: str) -> Callable[..., Any] | None:
+    for names, function in _KINDS:
+        if name in names:
+            return function
+    return None
+
+
+def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> QuantizedTensor:
+    found = args[0] if args else kwargs.get("input", kwargs.get("self"))
+    if not isinstance(found, QuantizedTensor):
+        raise TypeError("the first tensor of this call must be quantized where another is: "
+                        "quantize it, or dequantize the other")
+    return found
+
+
+def _integers(value: Any) -> Any:
+    return value._values if isinstance(value, QuantizedTensor) else value
+
+
+def _numbers(value: Any) -> Any:
+    return value.dequantize() if isinstance(value, QuantizedTensor) else value
+
+
+def _call(take: Callable[[Any], Any], func: Any, args: tuple[Any, ...],
+          kwargs: dict[str, Any]) -> Any:
+    return func(*map(take, args), **{key: take(value) for key, value in kwargs.items()})
+
+
+def _wrapped(result: Any, like: QuantizedTensor) -> Any:
+    """What a call on integers gave, with the quantizer; indices stay as they are."""
+    if isinstance(result, _core.Tensor):
+        return like._like(result) if result.dtype is like._values.dtype else result
+    if isinstance(result, (list, tuple)):
+        parts = [_wrapped(part, like) for part in result]
+        return type(result)(parts) if type(result) in (list, tuple) else type(result)(*parts)
+    return result
+
+
+def _moved(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _first(args, kwargs)
+    if x._quantizer.axis is not None:
+        return _moved_channels(func, name, x, args, kwargs)
+    return _wrapped(_call(_integers, func, args, kwargs), x)
+
+
+def _moved_channels(func: Any, name: str, x: QuantizedTensor, args: tuple[Any, ...],
+                    kwargs: dict[str, Any]) -> Any:
+    """One channel is a tensor with one scale, some keep theirs; others would mix channels."""
+    quantizer = x._quantizer
+    index = args[1] if name in ("getitem", "select") and len(args) > 1 else None
+    if name == "select" and len(args) == 3:
+        index = args[2] if args[1] % x.ndim == quantizer.axis else None
+    if quantizer.axis != 0 and name == "getitem" or type(index) not in (int, slice):
+        raise NotImplementedError(
+            f"{name}() is not supported for tensors quantized by channel, whose scales it would "
+            "mix: dequantize() first, or move int_repr() and q_per_channel_scales() yourself")
+    scale, zero = quantizer.scale[index], quantizer.zero_point[index]
+    values = _call(_integers, func, args, kwargs)
+    if isinstance(index, int):
+        return wrap(values, x._dtype, Quantizer(float(scale), int(zero)))
+    return wrap(values, x._dtype, Quantizer(scale, zero, quantizer.axis))
+
+
+def _kept(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return _wrapped(_call(_integers, func, args, kwargs), _first(args, kwargs))
+
+
+def _chosen(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _uniform(name, _first(args, kwargs))
+    if "pool" not in name:
+        if any(isinstance(a, QuantizedTensor) for a in args[1:]):
+            raise NotImplementedError(_ABSENT.format(name))
+        return _wrapped(_call(_integers, func, args, kwargs), x)
+    # Pooling computes in floats, which hold integers of 8 bits; what it pads with is never chosen.
+    wide = _call(lambda v: v._values.double() if isinstance(v, QuantizedTensor) else v,
+                 func, args, kwargs)
+    if isinstance(wide, tuple):
+        return (x._like(wide[0].to(x._values.dtype)), *wide[1:])
+    return x._like(wide.to(x._values.dtype))
+
+
+def _uniform(name: str, x: QuantizedTensor) -> QuantizedTensor:
+    if x._quantizer.axis is not None:
+        raise NotImplementedError(f"{name}() is not supported for tensors quantized by channel: "
+                                  "dequantize() first")
+    return x
+
+
+def _relu(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _uniform(name, _first(args, kwargs))
+    return x._like(x._values.clamp(min=x._quantizer.zero_point))
+
+
+def _averaged(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _uniform(name, _first(args, kwargs))
+    zero = x._quantizer.zero_point
+    steps = func(x._values.float() - zero, *args[1:],
+                 **{key: value for key, value in kwargs.items() if key not in ("input", "self")})
+    # The zero point counts before the rounding: halves go to the even integer, as in PyTorch.
+    return x._like(Quantizer(1.0, 0).integers(steps + zero, x._dtype))
+
+
+def _through(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = next((a for a in (*args, *kwargs.values()) if isinstance(a, QuantizedTensor)), None)
+    assert x is not None
+    return _requantized(_call(_numbers, func, args, kwargs), x, _uniform(name, x)._quantizer)
+
+
+def _bounded(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _first(args, kwargs)
+    quantizer = _BOUNDED[name]
+    if x._dtype is not quint8:
+        quantizer = Quantizer(quantizer.scale, quantizer.zero_point - 128)
+    return _requantized(_call(_numbers, func, args, kwargs), x, quantizer)
+
+
+def _requantized(numbers: Any, x: QuantizedTensor, quantizer: Quantizer) -> Any:
+    return wrap(quantizer.integers(numbers, x._dtype), x._dtype, quantizer)
+
+
+def _compared(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "equal":
+        a, b = args
+        both = isinstance(a, QuantizedTensor) and isinstance(b, QuantizedTensor)
+        return both and a._dtype is b._dtype and a._quantizer.same(b._quantizer) \
+            and bool(_op["equal"](a._values, b._values))
+    return _call(_numbers, func, args, kwargs)
+
+
+def _joined(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Concatenation: others get the scale of the first."""
+    tensors = args[0] if args else kwargs.pop("tensors")
+    first = _uniform(name, _first(tuple(tensors), {}))
+    if any(not isinstance(t, QuantizedTensor) or t._dtype is not first._dtype for t in tensors):
+        raise RuntimeError(f"{name}(): all tensors must be quantized, and of one dtype: quantize "
+                           "the others with quantize_per_tensor")
+    integers = [t._values if t._quantizer == first._quantizer
+                else first._quantizer.integers(t.dequantize(), first._dtype) for t in tensors]
+    return first._like(func(integers, *args[1:], **kwargs))
+
+
+def _copied(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What ``copy_`` writes: the integers of another, or numbers quantized as the first is."""
+    x, other = args[0], args[1]
+    if isinstance(other, QuantizedTensor):
+        if other._dtype is not x._dtype:
+            raise RuntimeError(f"copy_(): a tensor of {other._dtype} cannot be copied to one of "
+                               f"{x._dtype}: write x.copy_(other.dequantize())")
+        x._quantizer = other._quantizer
+        return x._like(other._values)
+    return _requantized(other.float().expand(x.shape), x, x._quantizer)
+
+
+def _assigned(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``x[index] = value``."""
+    x, index, value = args
+    if not isinstance(x, QuantizedTensor):
+        x[index] = _numbers(value)
+        return
+    _uniform(name, x)
+    numbers = _numbers(value)
+    if not isinstance(numbers, _core.Tensor):
+        numbers = _op["full"]((), float(numbers))
+    x._values[index] = x._quantizer.integers(numbers.float(), x._dtype)
+
+
+def _to(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _first(args, kwargs)
+    dtypes = [a for a in (*args[1:], *kwargs.values()) if isinstance(a, _core.dtype)]
+    if any(d is not x._dtype for d in dtypes):
+        raise RuntimeError(f"to(): a quantized tensor is not converted to {dtypes[0]}: write "
+                           "x.dequantize(), or x.int_repr() for its integers")
+    rest = tuple(a for a in args[1:] if not isinstance(a, _core.dtype))
+    kwargs = {key: value for key, value in kwargs.items() if not isinstance(value, _core.dtype)}
+    return x._like(x._values.to(*rest, **kwargs)) if rest or kwargs else x
+
+
+def _made_like(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _first(args, kwargs)
+    return x._like(_op["empty_like"](x._values))
+
+
+def _written(x: QuantizedTensor, result: QuantizedTensor) -> QuantizedTensor:
+    """The integers of a result, in the memory of what was to be written."""
+    with _core.DisableTorchFunction():
+        x._values.copy_(result._values)
+    return x
+
+
+_KINDS: tuple[tuple[Any, Callable[..., Any]], ...] = (
+    (_MOVING, _moved), (_KEEPING, _kept), (_CHOOSING, _chosen), (("relu",), _relu),
+    (_AVERAGING, _averaged), (_THROUGH, _through), (_BOUNDED, _bounded), (_COMPARING, _compared),
+    (("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _joined), (("copy",), _copied),
+    (("setitem",), _assigned), (("to", "type"), _to), (("empty_like",), _made_like))

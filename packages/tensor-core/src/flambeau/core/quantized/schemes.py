@@ -1,0 +1,109 @@
+"""How numbers are quantized: dtypes, schemes, and the scales and zero points of one tensor."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flambeau.core import _core, functions
+from flambeau.core.layouts import _Word
+
+_op = {**functions, **_core.operators()}
+
+qint8, quint8, qint32 = _core.quantized_dtypes()
+#: Least and greatest integer of each dtype.
+RANGES = {qint8: (-128, 127), quint8: (0, 255), qint32: (-(2**31), 2**31 - 1)}
+
+
+class qscheme(_Word):
+    """How the integers of a quantized tensor stand for numbers.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.per_tensor_affine
+        flambeau.per_tensor_affine
+    """
+
+    __slots__ = ()
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_affine = qscheme("per_channel_affine")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
+
+
+class Quantizer(NamedTuple):
+    """Scales and zero points: two numbers, or two tensors and the dimension that they run along."""
+
+    scale: Any
+    zero_point: Any
+    axis: int | None = None
+
+    @property
+    def scheme(self) -> qscheme:
+        """The scheme of tensors that are quantized so."""
+        if self.axis is None:
+            return per_tensor_affine
+        if self.zero_point.dtype.is_floating_point:
+            return per_channel_affine_float_qparams
+        return per_channel_affine
+
+    def _along(self, values: Any, ndim: int) -> Any:
+        """Values of channels, as float32 that broadcast against a tensor."""
+        assert self.axis is not None
+        return values.float().reshape([-1 if k == self.axis else 1 for k in range(ndim)])
+
+    def integers(self, x: Any, dtype: Any) -> Any:
+        r"""The integers that stand for numbers: ``clamp(round(x / scale) + zero_point)``.
+
+        The product with ``1 / scale`` is rounded to float32 as PyTorch's kernels round it, halves
+        go to the even neighbour, and NaN becomes the greatest integer.
+        """
+        low, high = RANGES[dtype]
+        if self.axis is None:
+            inverse = 1.0 / _float32(self.scale) if self.scale else float("inf")
+            steps, zero = x * _float32(inverse), self.zero_point
+        elif self.scheme is per_channel_affine_float_qparams:
+            scale, zero = (self._along(v, x.ndim) for v in (self.scale, self.zero_point))
+            return _stored(_op["round"](x * scale.reciprocal() + zero), low, high, dtype)
+        else:
+            steps = x * self._along(self.scale, x.ndim).reciprocal()
+            zero = self._along(self.zero_point, x.ndim)
+        return _stored(_op["round"](steps).double() + zero, low, high, dtype)
+
+    def numbers(self, integers: Any) -> Any:
+        """What integers stand for, in float32: ``scale * (q - zero_point)``."""
+        if self.axis is None:
+            return _wide(integers, self.zero_point) * _float32(self.scale)
+        scale = self._along(self.scale, integers.ndim)
+        zero = self.zero_point if self.scheme is per_channel_affine_float_qparams \
+            else self.zero_point.double()
+        shape = [-1 if k == self.axis else 1 for k in range(integers.ndim)]
+        return (integers.to(zero.dtype) - zero.reshape(shape)).float() * scale
+
+    def same(self, other: Quantizer) -> bool:
+        """Whether both say the same."""
+        if (self.axis is None) != (other.axis is None):
+            return False
+        if self.axis is None or other.axis is None:
+            return bool(self.scale == other.scale and self.zero_point == other.zero_point)
+        return self.axis == other.axis and bool(_op["equal"](self.scale, other.scale)) \
+            and bool(_op["equal"](self.zero_point, other.zero_point))
+
+
+def _wide(integers: Any, zero: int) -> Any:
+    """Differences from a zero point in float32, rounded once: those of 8 bits are exact."""
+    if integers.dtype.itemsize == 1:
+        return integers.float() - float(zero)
+    return (integers.double() - float(zero)).float()
+
+
+def _float32(number: float) -> float:
+    """The number that float32 has for a Python number."""
+    return float(_op["full"]((), number, dtype=_core._dtype_named("float32")).item())
+
+
+def _stored(numbers: Any, low: int, high: int, dtype: Any) -> Any:
+    """Integral numbers as integers of the dtype; NaN becomes the greatest."""
+    kept = _op["nan_to_num"](numbers, nan=float(high)).clamp(low, high)
+    return kept.to(_core.quantized_storage(dtype))
