@@ -52,16 +52,17 @@ def test_all_modules_of_pytorch_are_importable():
 def test_absent_names_say_so_in_every_form():
     assert lines("""
         import importlib, importlib.util, torch
-        import torch.ao.quantization.observer
-        from torch.ao.quantization import observer, default_qconfig
-        from torch.ao.quantization.observer import *
-        print(hasattr(observer, "MinMaxObserver"), hasattr(observer, "not_there"))
-        print(importlib.util.find_spec("torch.ao.quantization.not_there"))
-        print(torch.ao.quantization.observer is observer is
-              importlib.import_module("torch.ao.quantization.observer"))
-        for use in (lambda: observer.MinMaxObserver(),
-                    lambda: getattr(torch.ao.quantization, "prepare_qat")(1),
-                    lambda: list(default_qconfig)):
+        import torch.ao.pruning.sparsifier.base_sparsifier
+        from torch.ao.pruning.sparsifier import base_sparsifier
+        from torch.ao.pruning.sparsifier.base_sparsifier import *
+        from torch.ao.pruning.sparsifier.base_sparsifier import KEYS_NOT_IN_STATE_DICT
+        print(hasattr(base_sparsifier, "BaseSparsifier"), hasattr(base_sparsifier, "not_there"))
+        print(importlib.util.find_spec("torch.ao.pruning.not_there"))
+        print(torch.ao.pruning.sparsifier.base_sparsifier is base_sparsifier is
+              importlib.import_module("torch.ao.pruning.sparsifier.base_sparsifier"))
+        for use in (lambda: base_sparsifier.BaseSparsifier(),
+                    lambda: getattr(torch.ao.pruning, "WeightNormSparsifier")(1),
+                    lambda: list(KEYS_NOT_IN_STATE_DICT)):
             try:
                 use()
             except NotImplementedError as error:

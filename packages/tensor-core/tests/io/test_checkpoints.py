@@ -125,7 +125,7 @@ def test_what_is_not_data_is_refused_by_name(name):
 
 
 @pytest.mark.parametrize("module, name, text", [
-    ("torch._utils", "_rebuild_qtensor", r"a quantized tensor.*save x.dequantize\(\)"),
+    ("torch._utils", "_rebuild_nested_tensor", r"a nested tensor.*save x.unbind\(\)"),
     ("numpy._core.multiarray", "scalar", "array of NumPy.*damaged"),
     ("numpy.core.multiarray", "_reconstruct", "array of NumPy.*damaged"),
 ])

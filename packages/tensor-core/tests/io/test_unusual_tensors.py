@@ -113,3 +113,12 @@ def test_pytorch_reads_and_writes_them():
     file.seek(0)
     y, v, shape, memory = fl.load(file)
     assert y.note == "a" and v.group == 3 and shape.is_meta and memory.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "torch"}])
+def test_tensors_over_others_are_refused_with_advice(options):
+    masked = fl.masked.masked_tensor(fl.ones(2), fl.tensor([True, False]))
+    nested = fl.nested.nested_tensor([fl.ones(2), fl.ones(3)])
+    for x in (masked, nested):
+        with pytest.raises(TypeError, match=r"x\.unbind\(\)"):
+            fl.save({"x": x}, io.BytesIO(), **options)

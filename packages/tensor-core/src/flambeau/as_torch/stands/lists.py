@@ -30,6 +30,9 @@ def _parts(value: Any, count: int, is_numbers: bool) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     if is_numbers and isinstance(value, Tensor):
+        if value.ndim != 1:
+            raise RuntimeError("Expected packed scalar Tensor to be of dimension 1. Got "
+                               f"{value.ndim} instead.")
         return list(value.unbind(0))
     return [value] * count
 

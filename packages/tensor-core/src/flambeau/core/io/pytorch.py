@@ -108,8 +108,8 @@ class _Storages:
                         count * flat.dtype.itemsize))
 
     def _sparse(self, x: Any) -> Any:
-        name, shape, coalesced = facts_of(x)
         parts = [self._view(part, False) for _, part in parts_of(x)]
+        name, shape, coalesced = facts_of(x)
         size = Call(Global("torch", "Size"), (tuple(shape),))
         facts = (size, coalesced) if name == "sparse_coo" else (size,)
         kind = Call(Global("torch.serialization", "_get_layout"), (f"torch.{name}",))

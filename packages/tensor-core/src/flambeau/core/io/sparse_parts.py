@@ -16,6 +16,9 @@ def parts_of(x: Any) -> list[tuple[str, Any]]:
     """
     if x.is_quantized:
         return quantized.parts_of(x)
+    if not str.__str__(x.layout).startswith("sparse_"):
+        raise TypeError(f"save(): a {type(x).__name__} is not written to files: save what it is "
+                        "made of, e.g. x.get_data() and x.get_mask(), or x.unbind()")
     names = ("indices",) if x.is_sparse else ("compressed_indices", "plain_indices")
     return [*zip(names, x._parts(), strict=True), ("values", x.detach()._values())]
 
