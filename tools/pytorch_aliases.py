@@ -22,8 +22,8 @@ from pytorch_names import has, imported, modules
 #: What is imported by nobody else, or takes minutes or other packages to import.
 SKIPPED = ("_inductor", "_dynamo", "testing", "_vendor", "_strobelight", "utils.tensorboard",
            "distributed.elastic", "distributed._", "ao.ns", "ao.pruning", "_numpy", "_refs",
-           "_higher_order_ops", "utils.benchmark", "utils.bottleneck", "utils.hipify", "onnx._internal", "_export.db",
-           "_native", "_decomp")
+           "_higher_order_ops", "utils.benchmark", "utils.bottleneck", "utils.hipify",
+           "onnx._internal", "_export.db", "_native", "_decomp")
 #: Objects of PyTorch's that are modules of names: operators that are bound there.
 BOUND = ("_C", "_C._nn", "_C._linalg", "_C._fft", "_C._special", "_C._VariableFunctions", "_VF")
 

@@ -67,6 +67,9 @@ NO_ROW_METHODS = {
     "the same for every tensor": {
         "is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn", "is_mps", "is_xla",
         "is_xpu", "is_vulkan", "layout", "is_pinned", "is_shared", "share_memory_"},
+    "integers and scales of quantized tensors": {
+        "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales",
+        "q_per_channel_zero_points", "q_per_channel_axis", "qscheme"},
     "layouts, and parts of sparse tensors": {
         "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr",
         "to_sparse_bsc", "sparse_mask", "sparse_dim", "dense_dim", "smm", "coalesce",
