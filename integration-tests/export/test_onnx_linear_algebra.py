@@ -37,6 +37,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*known to be right for batch from 2 on")
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_for_several_batches(name):
     function, shape = CASES[name]

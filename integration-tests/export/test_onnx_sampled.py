@@ -39,6 +39,7 @@ def test_inverse_spectrograms_of_batches(settings):
     check(fn, (fl.randn(2, 64),), {"x": {0: "b"}}, [(fl.randn(1, 64),), (fl.randn(5, 64),)])
 
 
+@pytest.mark.filterwarnings("ignore:.*known to be right for frames from 2 on")
 def test_inverse_spectrograms_of_any_length():
     window = fl.hann_window(16)
 

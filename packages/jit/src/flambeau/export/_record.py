@@ -10,7 +10,7 @@ from flambeau.core.pytree import tree_leaves
 from flambeau.export.dynamic_shapes import Named
 from flambeau.export.exported_program import ExportedModule, ExportedProgram
 from flambeau.jit import bridge
-from flambeau.jit.ir import Limits
+from flambeau.jit.ir import SAID, Limits
 from flambeau.jit.recording.tracing import trace
 
 __all__ = ["export", "export_for_training", "unflatten"]
@@ -104,7 +104,7 @@ def _limit(graph: Any, named: Named) -> None:
         last = dim.max if open_end else \
             sizes.stop - 1 if dim.max is None else min(sizes.stop - 1, dim.max)
         former = graph.limits.get(name) or Limits(first)
-        said = f"{dim!r}"
+        said = f"{SAID}{dim!r}"
         graph.limits[name] = Limits(
             first, last, said if first > sizes.start else former.below,
             said if dim.max is not None and last == dim.max else former.above)

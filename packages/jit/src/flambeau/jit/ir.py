@@ -124,6 +124,12 @@ class Read:
 #: The end of a reason where nothing is known but of the sizes that were tried.
 TRIED = "so that only sizes that were tried are known"
 
+#: The beginning of a reason where the function fails.
+RAISES = "the function raises "
+
+#: The beginning of a reason that the caller gave.
+SAID = "it was traced with "
+
 
 @dataclass
 class Limits:
@@ -143,8 +149,17 @@ class Limits:
 
     @property
     def is_found(self) -> bool:
-        """Whether a size above the last one was seen to be another case."""
-        return self.last is not None and not self.above.endswith(TRIED)
+        """Whether a size above the last one was seen to be another case, or to fail."""
+        return self.last is not None and _is_seen(self.above)
+
+    @property
+    def is_found_below(self) -> bool:
+        """Whether a size below the first one was seen to be another case."""
+        return _is_seen(self.below) and not self.below.startswith(RAISES)
+
+
+def _is_seen(why: str) -> bool:
+    return bool(why) and not why.endswith(TRIED) and not why.startswith(SAID)
 
 
 @dataclass(eq=False)

@@ -49,7 +49,8 @@ def export(
     """Write a module or a function as an ONNX model, whose operators ONNX's checker has seen.
 
     It is recorded by ``jit.trace``, so Python's control flow is followed once. Sizes of inputs
-    vary as ``jit.trace`` lets them: named here, or all that nothing in the program decides on.
+    vary as ``jit.trace`` lets them: those named here, or the first one where the function does the
+    same for all.
 
     Args:
         model: A module, which is put in evaluation mode meanwhile; a function; a program of
@@ -102,15 +103,25 @@ def export(
         raise ValueError(f"onnx.export(): quantized is {quantized!r}; it is 'integers' or 'qdq'")
     opset = _opset(opset_version)
     model_of, files, check = _writer()
+    wanted = dynamic_axes, dynamic_shapes
+
+    def made(is_fixed: bool) -> tuple[Any, list[str], tuple[str, ...]]:
+        program, names, order = _program(model, args, kwargs, tuple(input_names or ()), *wanted,
+                                         is_fixed)
+        written, limits = model_of(program.graph, opset, names, tuple(output_names or ()),
+                                   quantized)
+        return written, _limits(limits), order
+
     before, _thread.exporting = is_in_onnx_export(), True
     try:
-        program, names, order = _program(model, args, kwargs, tuple(input_names or ()),
-                                         dynamic_axes, dynamic_shapes)
+        written, limits, order = made(False)
+        if limits and wanted == (None, None) and not _is_recorded(model):
+            written, limits, order = made(True)     # nobody asked for sizes that vary
     finally:
         _thread.exporting = before
-    written = model_of(program.graph, opset, names, tuple(output_names or ()), quantized)
     check(written)
-    _tell_limits(program.graph.limits)
+    for limit in limits:
+        warnings.warn(limit, stacklevel=2)
     written = files.ordered(written, order)
     written = files.with_inputs(written, export_params, keep_initializers_as_inputs)
     if f is not None:
@@ -118,13 +129,17 @@ def export(
     return ONNXProgram(written) if dynamo else written
 
 
-def _tell_limits(limits: Mapping[str, Any]) -> None:
-    """Warn of sizes for which the function does other things: a model does not know them."""
-    for name, each in limits.items():
-        if each.is_found:
-            warnings.warn(f"onnx.export(): the model is right for {name} from {each.first} to "
-                          f"{each.last} alone, and will not refuse others: {each.above}",
-                          stacklevel=3)
+def _limits(limits: Sequence[tuple[str, Any]]) -> list[str]:
+    """What to say of sizes for which the function does other things: a model does not know them."""
+    found = []
+    for name, each in limits:
+        last = f"to {each.last}" if each.is_found else "on"
+        why = [each.below] * each.is_found_below + [each.above] * each.is_found
+        if why:
+            found.append(f"onnx.export(): the model is known to be right for {name} from "
+                         f"{each.first} {last} alone, and will not refuse others: "
+                         f"{'; '.join(why)}")
+    return found
 
 
 def is_in_onnx_export() -> bool:
@@ -253,19 +268,25 @@ def _writer() -> tuple[Any, Any, Any]:
     return model_of, files, check
 
 
+def _is_recorded(model: Any) -> bool:
+    return isinstance(model, jit.Program) or (
+        hasattr(model, "graph_signature") and hasattr(model, "_program"))
+
+
 def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tuple[str, ...],
-             axes: Any, shapes: Any) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+             axes: Any, shapes: Any, is_fixed: bool
+             ) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
     """What was recorded, the names of its inputs, and these in the order of the call."""
     from flambeau.onnx.exporting.calls import Call, plain_results
 
     if isinstance(model, jit.Program):
         return model, names, ()
-    if hasattr(model, "graph_signature") and hasattr(model, "_program"):
+    if _is_recorded(model):
         return model._program, (*names, *model._names[len(names):]), ()
     call = Call(model, args, kwargs, names)
     with plain_results(model) as function:
         try:
-            program = _recorded(function, call, call.dynamic(axes, shapes))
+            program = _recorded(function, call, False if is_fixed else call.dynamic(axes, shapes))
         except jit.TraceError:
             shared = call.dynamic(axes, shapes, shared=True)
             if shared == call.dynamic(axes, shapes):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.jit.errors import TraceError
-from flambeau.jit.ir import TRIED, Graph, Limits
+from flambeau.jit.ir import RAISES, TRIED, Graph, Limits
 from flambeau.jit.recording.unify import find_bounds, unify
 from flambeau.jit.tree import Spec, text_of
 
@@ -16,6 +16,9 @@ STEPS = ((3, 1), (2, 1), (-2, -1))
 
 #: How many sizes to each side are tried where each may be another case.
 AROUND = 16
+
+#: How many times as great as the sizes around another one is that is tried as well.
+FAR = 5
 
 Record = Callable[[Mapping[str, int], Sequence[Any]], tuple[Graph, Spec]]
 
@@ -61,7 +64,7 @@ class Recordings:
         low, high = min(known), max(known)
         bounds = find_bounds([graph for graph, _ in self.recorded], self.samples)
         if bounds.uncertain:
-            return self.each(name, low, high, bounds.uncertain)
+            return self.each(name, low, high, bounds.uncertain, most)
         lines = bounds.lines[name]
         near = {size + by for size in lines for by in (-1, 0, 1, 2)}
         for size in sorted(near & set(range(low, high)) - set(known)):
@@ -78,8 +81,11 @@ class Recordings:
             last, above = far - 2, f"{lines[far]}: the size is compared here"
         return Limits(first, last if above else None, below, above)
 
-    def each(self, name: str, low: int, high: int, where: str) -> Limits:
-        """The limits where each size may be another case: those around that were all tried."""
+    def each(self, name: str, low: int, high: int, where: str, most: int) -> Limits:
+        """The limits where each size may be another case: those around that were all tried.
+
+        Some far away are tried as well. They move no limit, but say why there is one if they differ.
+        """
         inside = {sizes[name] for sizes in self.samples}
         for size in set(range(low, high)) - inside:
             why = self.differs(name, size)
@@ -87,6 +93,10 @@ class Recordings:
                 raise TraceError(why)
         first, below = self.edge(name, low, range(low - 1, max(low - AROUND, 1) - 1, -1))
         last, above = self.edge(name, high, range(high + 1, high + AROUND + 1))
+        below = below or self.differs(name, 1)
+        for size in (FAR * high, most):
+            if not above and last < size <= most:
+                above = self.differs(name, size)
         why = f"{where}: what is computed from the size by //, %, int(), len() or the like " \
             f"decides here, {TRIED}"
         return Limits(first, last, below or why, above or why)
@@ -115,6 +125,8 @@ class Recordings:
             self.joined([(sizes, self.record(sizes, self.leaves))])
         except MemoryError:
             return ""
+        except TraceError as error:
+            return str(error)
         except Exception as error:
-            return str(error) or type(error).__name__
+            return f"{RAISES}{type(error).__name__}: {error}"
         return ""

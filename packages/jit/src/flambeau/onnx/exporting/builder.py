@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.jit.dims import Dim, Size, factors
-from flambeau.jit.ir import Value
+from flambeau.jit.ir import Limits, Value
 from flambeau.onnx.errors import ExportError
 from onnx import TensorProto, helper, numpy_helper
 
@@ -43,6 +43,8 @@ class Builder:
         self.used: set[Value] = set()               # what nodes and outputs read
         self.symbols: dict[str, tuple[Name, int]] = {}
         self.examples: dict[str, int] = {}          # sizes that symbols stood for at once
+        self.ranges: dict[str, range] = {}          # sizes that symbols may stand for
+        self.limits: list[tuple[str, Limits]] = []  # of sizes in operators written by others
         self._constants: dict[tuple[Any, ...], Name] = {}
         self._sizes: dict[str, Name] = {}
         self._taken: set[str] = set()

@@ -57,8 +57,28 @@ def recorded(b: Builder, node: Node, wanted: Sequence[int], function: Callable[.
         for axis, size in enumerate(inside.shape):
             if isinstance(size, Dim):
                 b.symbols.setdefault(str(size), (b.names[value], axis))
+    for size, name in symbols.items():
+        _limit(b, node, size, name, graph)
     b.examples.update(inner)
     return graph
+
+
+def _limit(b: Builder, node: Node, size: Dim, name: str, graph: Graph) -> None:
+    """Note for which values of a size the decomposition is right, if not for all there may be."""
+    around, inside = _range_of(b, size), graph.range_of(name)
+    b.ranges[name] = range(max(around.start, inside.start), min(around.stop, inside.stop))
+    if b.ranges[name] != around:
+        b.limits.append((f"the size {size} in {node.op} at {node.where or 'an unknown line'}",
+                         graph.limits[name]))
+
+
+def _range_of(b: Builder, size: Dim) -> range:
+    """The values that a size may have; its terms grow with the symbols, or it may be anything."""
+    if any(factor < 0 for _, factor in size.terms):
+        return range(2**62)
+    first, last = (evaluate(size, {each: b.ranges[each][end] for each in size.names})
+                   for end in (0, -1))
+    return range(first, min(last + 1, 2**62))
 
 
 def _leaves(args: Any) -> list[Any]:

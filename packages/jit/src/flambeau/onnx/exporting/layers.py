@@ -267,10 +267,13 @@ def write_attention(
     rank = len(query.shape)
     order = [*range(rank - 2), rank - 1, rank - 2]
     width = query.shape[-1]
-    factor = 1 / math.sqrt(int(width)) if scale is None else scale  # type: ignore[arg-type]
+    if scale is None and isinstance(width, Dim):
+        factor = b.add("Reciprocal", b.add("Sqrt", b.operand(width, query.dtype)))
+    else:
+        factor = b.operand(1 / math.sqrt(width) if scale is None else scale, query.dtype)
     scores = b.add(
         "MatMul",
-        b.add("Mul", b.of(query), b.constant(factor, query.dtype)),
+        b.add("Mul", b.of(query), factor),
         b.add("Transpose", b.of(key), perm=order),
     )
     lowest = b.constant(-math.inf, query.dtype)

@@ -69,7 +69,7 @@ def recurrent(x: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih:
 
 def _scanned(x: Any, dim: int, join: Any) -> Any:
     """What joins the elements before each one and itself, one after the other."""
-    rows = x.movedim(dim, 0)
+    rows = x.movedim(dim, 0).clone(memory_format=flambeau.contiguous_format)
     count = rows.shape[0]
 
     def step(t: Any, last: Any, result: Any) -> Any:
@@ -77,7 +77,7 @@ def _scanned(x: Any, dim: int, join: Any) -> Any:
         now = join(last, rows.index_select(0, at).squeeze(0))
         return t + 1, now, result.index_copy(0, at, now.unsqueeze(0))
 
-    carried = (flambeau.tensor(1), rows[0].clone(), rows.clone())
+    carried = (flambeau.tensor(1), rows[0], rows)
     return jit.while_loop(lambda t, *rest: t < count, step, carried)[2].movedim(0, dim)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau.jit.dims import Dim
-from flambeau.jit.ir import Graph, Node, Value
+from flambeau.jit.ir import Graph, Limits, Node, Value
 from flambeau.jit.opset import FUSED
 from flambeau.onnx.errors import ExportError
 from flambeau.onnx.exporting import (  # noqa: F401
@@ -41,8 +41,9 @@ from onnx import checker, helper, shape_inference
 
 
 def model_of(graph: Graph, opset: int, input_names: Sequence[str],
-             output_names: Sequence[str], form: str = "integers") -> Any:
-    """An ONNX model that computes what a graph does.
+             output_names: Sequence[str], form: str = "integers"
+             ) -> tuple[Any, list[tuple[str, Limits]]]:
+    """An ONNX model that computes what a graph does, and for which sizes it does.
 
     Args:
         graph: A graph that writes to nothing.
@@ -52,7 +53,8 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
         form: The form of products of int8, ``"integers"`` or ``"qdq"``.
 
     Returns:
-        A ``ModelProto``.
+        A ``ModelProto``, and the limits of sizes that vary: the graph's own, and those of operators
+        that are written by others.
 
     Raises:
         ExportError: It has something that ONNX has no form for.
@@ -62,6 +64,7 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
                           "gradients; export the module in evaluation mode, without backward()")
     b = Builder(opset, form)
     b.examples.update({name: sizes[0] for name, sizes in graph.symbols.items()})
+    b.ranges.update({name: graph.range_of(name) for name in graph.symbols})
     inputs = _inputs(b, graph, input_names)
     _captures(b, graph)
     _nodes(b, graph, {*graph.inputs, *(each.value for each in graph.captures)})
@@ -70,8 +73,9 @@ def model_of(graph: Graph, opset: int, input_names: Sequence[str],
     body = helper.make_graph(nodes, "flambeau", inputs, outputs, held)
     imports = [helper.make_opsetid("", opset),
                *(helper.make_opsetid(domain, 1) for domain in sorted(b.domains))]
-    return helper.make_model(body, opset_imports=imports, producer_name="flambeau",
+    made = helper.make_model(body, opset_imports=imports, producer_name="flambeau",
                              ir_version=helper.find_min_ir_version_for(imports[:1]))
+    return made, [*graph.limits.items(), *b.limits]
 
 
 def check(model: Any) -> None:
