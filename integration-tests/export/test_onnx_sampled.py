@@ -87,3 +87,37 @@ def test_a_model_that_is_right_up_to_a_size_only_says_so():
     with pytest.warns(UserWarning, match=r"right for t from 28 to 30 alone.*unfold"):
         onnx.export(lambda x: x.unfold(1, 4, 3).sum(1), fl.randn(2, 30),
                     input_names=["x"], dynamic_axes={"x": {1: "t"}})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("size", [(2, 3), (7, 49), (16, 10), (1, 60)])
+def test_nearest_elements_of_any_image(mode, size):
+    """Where positions are no exact numbers, another rounding picks other elements: 14 to 2."""
+    def fn(x):
+        return fl.nn.functional.interpolate(x, size=size, mode=mode)
+
+    more = [(fl.randn(1, 2, n, m),) for n, m in ((14, 21), (28, 39), (52, 60), (60, 1), (7, 7))]
+    check(fn, (fl.randn(2, 2, 12, 12),), {"x": {0: "b", 2: "h", 3: "w"}}, more)
+    for (x,) in more:
+        check(fn, (x,), {"x": {}}, [])
+
+
+@pytest.mark.parametrize("settings", [
+    {"mode": "nearest"}, {"mode": "nearest-exact"}, {"mode": "bilinear"}, {"mode": "bicubic"},
+    {"mode": "bilinear", "antialias": True}, {"mode": "bilinear", "align_corners": True}], ids=str)
+@pytest.mark.parametrize("factor", [0.3, 0.5, 1.1, 1.5, 2, 3.3, (1.1, 2.0)], ids=str)
+def test_images_times_a_factor(settings, factor):
+    """A factor that leaves a size as it is moves elements all the same."""
+    for n in (4, 7, 9, 10, 34):
+        def fn(x):
+            return fl.nn.functional.interpolate(x, scale_factor=factor, **settings)
+
+        check(fn, (fl.randn(1, 2, n, 8),), {"x": {}}, [])
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear"])
+@pytest.mark.parametrize("factor", [2, 3, 7])
+def test_images_of_any_size_times_a_factor(mode, factor):
+    check(lambda x: fl.nn.functional.interpolate(x, scale_factor=factor, mode=mode),
+          (fl.randn(2, 2, 5, 6),), {"x": {0: "b", 2: "h", 3: "w"}},
+          [(fl.randn(1, 2, n, m),) for n, m in ((1, 1), (13, 2), (4, 31))])

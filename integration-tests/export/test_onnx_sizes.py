@@ -160,3 +160,16 @@ def test_attention_of_any_width():
         x = fl.randn(*shape)
         [found] = session_of(model).run(None, {"x": x.numpy()})
         np.testing.assert_allclose(found, attention(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [-1, -3, 0, 2])
+def test_parts_that_are_counted_from_the_end(start):
+    def part(x):
+        return x.narrow(1, start, 1) * 2
+
+    for dims in ({}, {"x": {1: "t"}}):
+        model = onnx.export(part, fl.randn(2, 5), input_names=["x"], dynamic_axes=dims)
+        for size in (5, 3, 9) if dims else (5,):
+            x = fl.randn(2, size)
+            [found] = session_of(model).run(None, {"x": x.numpy()})
+            np.testing.assert_array_equal(found, part(x).numpy())

@@ -27,7 +27,7 @@ def written(node: Node) -> Function | None:
     if node.op in ("sum", "mean", "amax", "amin") and _has_gaps(node):
         return _one_by_one(node.op)
     if node.op == "resample":
-        return _resampled(node)
+        return resampled(node)
     if node.op == "grid_sampler" and node.args[0].dtype == "float32":
         return sampled
     if node.op == "topk":
@@ -40,7 +40,7 @@ def _topk(x: Tensor, k: int, dim: int, largest: bool = True, in_order: bool = Tr
     return values.narrow(dim, 0, k), where.narrow(dim, 0, k)
 
 
-def _resampled(node: Node) -> Function:
+def resampled(node: Node) -> Function:
     """Sums of rows and columns, with the weights that the operator gives to those of a unit."""
     x, sizes, mode, align, scales = node.args
     first = len(x.shape) - len(sizes)

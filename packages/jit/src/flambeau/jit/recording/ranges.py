@@ -84,7 +84,7 @@ class Recordings:
     def each(self, name: str, low: int, high: int, where: str, most: int) -> Limits:
         """The limits where each size may be another case: those around that were all tried.
 
-        Some far away are tried as well. They move no limit, but say why there is one if they differ.
+        Some far away are tried as well. They move no limit, but say why there is one.
         """
         inside = {sizes[name] for sizes in self.samples}
         for size in set(range(low, high)) - inside:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
+from flambeau.jit.ahead.rewritten import resampled
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.table import each
@@ -31,6 +32,9 @@ def find(node: Node) -> Function | None:
     if node.op in _SCANS and node.args[0].shape and isinstance(
             node.args[0].shape[node.args[1]], Dim):
         return _SCANS[node.op]
+    if node.op == "resample" and node.args[2] != "area" and not any(
+            isinstance(size, Dim) for size in (*node.args[0].shape[2:], *node.args[1])):
+        return resampled(node)
     return _for_dtype(node) or _FUNCTIONS.get(node.op)
 
 

@@ -75,6 +75,8 @@ def sliced(b: Builder, name: Name, dim: int, start: Size, end: Size, step: int =
 
 @emits("narrow")
 def write_narrow(b: Builder, node: Node, x: Value, dim: int, start: Any, length: Any) -> Name:
+    if not isinstance(start, Dim) and start < 0:
+        start = _sum(x.shape[dim], start)
     end = _sum(start, length)
     return sliced(b, b.of(x), dim, start, end)
 
