@@ -1,6 +1,7 @@
 /* conv2d: the output cut into blocks of pixels and channels, each a product of the weight with
  * unfolded input that the kernel gathers as it goes. */
 #include "conv/conv2d.h"
+#include "conv/pairs.h"
 #include <optional>
 
 extern "C" int fl_infer_conv2d(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
@@ -35,6 +36,8 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     if (fl_conv_read_forward(op, in, 2, &c) < 0)
         return -1;
     const fl_conv &p = c.p;
+    if (fl_conv_goes_by_pairs(p, input, weight))
+        return fl_conv_by_pairs(p, input, weight, in[2], outs[0]);
     int kind = fl_kind_of_dtype[input->dtype];
     In x(input, kind), w(weight, kind);
     std::optional<In> b;
