@@ -168,6 +168,33 @@ bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_t
     return true;
 }
 
+/* self + value * a * b of integers, modulo their size: a product, which value multiplies, and a sum,
+ * while the elements are near. */
+bool run_product_sum(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
+    const int64_t ELEMENTS = 2048;
+    Side x, a, b;
+    const fl_value &value = in[pw->scalar[0]];
+    if (is_half(dtype) || column_of(dtype) < 0 || !(out->flags & FL_CONTIGUOUS) ||
+        out->dtype != dtype || value.tag != FL_INT || !x.set(in[pw->operand[0]], dtype, out) ||
+        !a.set(in[pw->operand[1]], dtype, out) || !b.set(in[pw->operand[2]], dtype, out))
+        return false;
+    fl_narrow_fn multiply = function_of(FL_NARROW_MUL, -1, dtype);
+    fl_narrow_fn add = function_of(FL_NARROW_ADD, -1, dtype);
+    const int64_t size = fl_itemsize(dtype), factor = value.i;
+    fl_parallel(out->numel, 2 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        int32_t product[ELEMENTS];
+        char *of = (char *)product;
+        for (int64_t i = begin; i < end; i += ELEMENTS) {
+            int64_t n = end - i < ELEMENTS ? end - i : ELEMENTS;
+            multiply(a.from(i, size), a.step, b.from(i, size), b.step, of, n);
+            if (factor != 1)
+                multiply(of, 1, (const char *)&factor, 0, of, n);
+            add(x.from(i, size), x.step, of, 1, out->data + i * size, n);
+        }
+    });
+    return true;
+}
+
 /* Absolute values and negatives of half precision are a change of the sign's bit. */
 bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *out) {
     Side x;
@@ -284,6 +311,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
+    if (op->index == FL_OP_addcmul)
+        return run_product_sum(pw, in, dtype, out);
     if (op->index == FL_OP_floor_divide && dtype == FL_I64)
         return run_division(pw, in, out);
     int column = half ? dtype == FL_BF16 : column_of(dtype);

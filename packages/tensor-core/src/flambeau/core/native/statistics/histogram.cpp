@@ -70,6 +70,26 @@ int64_t count_in_turns(const int64_t *x, int64_t n, int64_t *out, int64_t size) 
     return turns[0][size];
 }
 
+/* The same for bytes, which are no more than 256 numbers whatever `size` is. */
+int64_t count_bytes(const uint8_t *x, int64_t n, int64_t *out, int64_t size) {
+    int64_t turns[4][256] = {}, others = 0;
+    for (int64_t i = 0; i + 4 <= n; i += 4)
+        for (int64_t k = 0; k < 4; k++)
+            turns[k][x[i + k]]++;
+    for (int64_t i = n & ~(int64_t)3; i < n; i++)
+        turns[0][x[i]]++;
+    for (int64_t number = 0; number < 256; number++) {
+        int64_t count = turns[0][number] + turns[1][number] + turns[2][number] + turns[3][number];
+        if (number < size)
+            out[number] = count;
+        else
+            others += count;
+    }
+    for (int64_t number = 256; number < size; number++)
+        out[number] = 0;
+    return others;
+}
+
 int expect_numbers(const int64_t *x, int64_t n, int64_t size) {
     for (int64_t i = 0; i < n; i++)
         if (x[i] < 0 || x[i] >= size)
@@ -218,12 +238,19 @@ int fl_infer_bincount_of(const fl_op *op, const fl_value *in, int n, fl_spec *ou
 int fl_run_bincount_of(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
     int64_t n = in[0].t->numel, size = in[2].i;
     int kind = fl_kind_of_dtype[outs[0]->dtype];
-    In x(in[0].t, FL_K_I64);
+    const bool in_turns = !fl_t(in[1]) && size <= MOST_IN_TURNS && n > 8 * MOST_IN_TURNS;
     Out out(outs[0], kind);
-    if (!x.ok() || !out.ok())
+    if (!out.ok())
+        return -1;
+    if (in_turns && in[0].t->dtype == FL_U8 && fl_is_contiguous(in[0].t) &&
+        count_bytes((const uint8_t *)in[0].t->data, n, out.as<int64_t>(), size) == 0) {
+        out.commit();
+        return 0;
+    }
+    In x(in[0].t, FL_K_I64);
+    if (!x.ok())
         return -1;
     const int64_t *p = x.as<int64_t>();
-    const bool in_turns = !fl_t(in[1]) && size <= MOST_IN_TURNS && n > 8 * MOST_IN_TURNS;
     if ((!in_turns || count_in_turns(p, n, out.as<int64_t>(), size)) &&
         expect_numbers(p, n, size) < 0)
         return -1;
