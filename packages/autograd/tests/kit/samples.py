@@ -325,6 +325,11 @@ SAMPLES = {
     ],
     **STATISTICS,
     # ---- normalization and attention
+    "native_rms_norm": [
+        lambda: (lambda x, w: ops.native_rms_norm(x, 2, w, 1e-2)[0],
+                 (reals(2, 3, 2), reals(3, 2))),
+        lambda: (lambda x: ops.native_rms_norm(x, 1, None, 1e-2)[0], (reals(4),)),
+    ],
     "native_layer_norm": [
         lambda: (lambda x, w, b: ops.native_layer_norm(x, 1, w, b)[0],
                  (reals(2, 4), reals(4, seed=1), reals(4, seed=2))),
@@ -354,6 +359,7 @@ SAMPLES |= samples_linalg.SAMPLES | samples_recurrent.SAMPLES
 #: kernels expect statistics that belong to their input, so their arguments cannot be moved alone.
 THROUGH_SECOND_ORDER = {
     "layer_norm_grad": "native_layer_norm",
+    "rms_norm_grad": "native_rms_norm",
     "cross_entropy_grad": "cross_entropy_rows",
     "batch_norm_grad": "native_batch_norm",
     "attention_grad": "attention",

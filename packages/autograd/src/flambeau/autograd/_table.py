@@ -32,7 +32,7 @@ PARTS: set[str] = set()
 #: Operators, besides pointwise ones, that cost little beside products and convolutions: under a
 #: budget their results are computed again instead of kept (engine/recompute.pxi).
 CHEAP = {"cast", "clone", "contiguous_copy", "log_softmax", "native_batch_norm",
-         "native_group_norm", "native_layer_norm", "softmax"}
+         "native_group_norm", "native_layer_norm", "native_rms_norm", "softmax"}
 #: Operators that are several in PyTorch, which the ranks of the rule's inputs tell apart: ranks
 #: (None: no tensor, ...: any rank) -> the node's name. Where nothing fits, the operator's own.
 NAMES_BY_RANKS: dict[str, dict[tuple[object, ...], str]] = {}

@@ -1,9 +1,10 @@
-"""Layer and batch normalization."""
+"""Layer, RMS and batch normalization."""
 from flambeau.autograd._moments import centre
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._compose import vjp_of
 from flambeau.autograd.rules._help import not_implemented
 from flambeau.core import ops
+from flambeau.core.decompositions.norm import rms_norm_grad
 
 # ---- layers ------------------------------------------------------------------------------------
 rule("native_layer_norm", ("input", "weight", "bias"),
@@ -43,6 +44,14 @@ def _sum_lead(t, lead):
 rule("layer_norm_grad", ("grad", "input", "weight"),
      lambda grads, grad, input, weight, rstd, axes, needs:
          vjp_of(_layer_formula(axes, rstd), (grad, input, weight), grads, needs))
+
+rule("native_rms_norm", ("input", "weight"),
+     lambda g, input, weight, result1, axes, eps:
+         ops.rms_norm_grad(g, input, result1, weight, axes, eps))
+rule("rms_norm_grad", ("grad", "input", "weight"),
+     lambda grads, grad, input, weight, axes, eps, needs: vjp_of(
+         lambda g, x, w: rms_norm_grad(g, x, None, w, axes, eps), (grad, input, weight), grads,
+         needs))
 
 # ---- batches -----------------------------------------------------------------------------------
 rule("native_batch_norm", ("input", "weight", "bias"),

@@ -127,51 +127,60 @@ template <int D> struct fl_layer_norm_grad {
     }
 };
 
-/* The same by weight and bias: 32 columns for a block, whose 8 rows of threads join at the end. Of
- * many rows each of `parts` blocks has its share, whose sums another kernel joins. */
-template <int D, class C> FL_INLINE void fl_layer_norm_weights(const C &c) {
+/* Sums over rows for each of their elements, which `add` gives one by one, into views from `first`
+ * on: 32 columns for a block, whose 8 rows of threads join at the end. Of many rows each of `parts`
+ * blocks has its share, whose sums another kernel joins. */
+template <int D, int SUMS, class C, class F>
+FL_INLINE void fl_sum_columns(const C &c, int first, F add) {
     typedef FL_WIDE(D) W;
-    const fl_view &g = c.views[0], &x = c.views[1];
-    FL_SHARED(parts, FL_WIDE(D)[2][8][32]);
+    FL_SHARED(parts, FL_WIDE(D)[SUMS][8][32]);
     int lane = threadIdx.x % 32, line = threadIdx.x / 32;
     const int64_t groups = (c.length + 31) / 32, share = (c.rows + c.parts - 1) / c.parts;
     for (int64_t t = blockIdx.x; t < groups * c.parts; t += gridDim.x) {
         const int64_t part = t / groups, j = t % groups * 32 + lane,
                       end = (part + 1) * share < c.rows ? (part + 1) * share : c.rows;
-        W by_weight = 0, by_bias = 0;
-        for (int64_t row = part * share + line; row < end && j < c.length; row += 8) {
-            W slope = fl_read<D>(g, fl_row(c, g, row) + fl_in_row(c, g, j)),
-              mean = fl_read<D>(c.views[2], fl_row(c, c.views[2], row)),
-              rstd = fl_read<D>(c.views[3], fl_row(c, c.views[3], row));
-            by_bias += slope;
-            by_weight += slope * ((fl_read<D>(x, fl_row(c, x, row) + fl_in_row(c, x, j)) - mean)
-                                  * rstd);
-        }
-        parts[0][line][lane] = by_weight;
-        parts[1][line][lane] = by_bias;
+        W sums[SUMS] = {};
+        for (int64_t row = part * share + line; row < end && j < c.length; row += 8)
+            add(row, j, sums);
+        for (int s = 0; s < SUMS; s++)
+            parts[s][line][lane] = sums[s];
         __syncthreads();
-        if (line < 2 && j < c.length) {
+        if (line < SUMS && j < c.length) {
             W sum = 0;
             for (int k = 0; k < 8; k++)
                 sum += parts[line][k][lane];
             if (c.parts == 1)
-                fl_write<D>(c.views[6 + line], fl_place(c.views[6 + line], j), sum);
+                fl_write<D>(c.views[first + line], fl_place(c.views[first + line], j), sum);
             else
-                ((W *)c.scratch[1])[(part * 2 + line) * c.length + j] = sum;
+                ((W *)c.scratch[1])[(part * SUMS + line) * c.length + j] = sum;
         }
         __syncthreads();
     }
 }
-template <int D, class C> FL_INLINE void fl_join_layer_norm_weights(const C &c) {
+template <int D, int SUMS, class C> FL_INLINE void fl_join_columns(const C &c, int first) {
     typedef FL_WIDE(D) W;
-    for (int64_t i = FL_THREAD; i < 2 * c.length; i += FL_THREADS) {
-        const int line = i >= c.length;
+    for (int64_t i = FL_THREAD; i < SUMS * c.length; i += FL_THREADS) {
+        const int line = (int)(i / c.length);
         const int64_t j = i - line * c.length;
         W sum = 0;
         for (int64_t part = 0; part < c.parts; part++)
-            sum += ((const W *)c.scratch[1])[(part * 2 + line) * c.length + j];
-        fl_write<D>(c.views[6 + line], fl_place(c.views[6 + line], j), sum);
+            sum += ((const W *)c.scratch[1])[(part * SUMS + line) * c.length + j];
+        fl_write<D>(c.views[first + line], fl_place(c.views[first + line], j), sum);
     }
+}
+
+/* The same by weight and bias. */
+template <int D, class C> FL_INLINE void fl_layer_norm_weights(const C &c) {
+    typedef FL_WIDE(D) W;
+    const fl_view &g = c.views[0], &x = c.views[1];
+    fl_sum_columns<D, 2>(c, 6, [&](int64_t row, int64_t j, W *sums) {
+        W slope = fl_read<D>(g, fl_row(c, g, row) + fl_in_row(c, g, j)),
+          mean = fl_read<D>(c.views[2], fl_row(c, c.views[2], row)),
+          rstd = fl_read<D>(c.views[3], fl_row(c, c.views[3], row));
+        sums[0] += slope
+                   * ((fl_read<D>(x, fl_row(c, x, row) + fl_in_row(c, x, j)) - mean) * rstd);
+        sums[1] += slope;
+    });
 }
 
 /* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):

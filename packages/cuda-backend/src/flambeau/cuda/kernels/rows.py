@@ -34,9 +34,20 @@ PROGRAMS["layer_norm_grad"] = Program(
     "layer_norm_grad", FLOATS,
     (*_rows("layer_norm_grad", "fl_layer_norm_grad<{D}>", _NORMS, 8,
             {"layer_norm_weights": "fl_layer_norm_weights<{D}>(c)",
-             "layer_norm_weights_joined": "fl_join_layer_norm_weights<{D}>(c)"}),
+             "layer_norm_weights_joined": "fl_join_columns<{D}, 2>(c, 6)"}),
      Step("layer_norm_weights", "layer_norm_weights_joined", "columns", view=6)),
     "spread", span="last", span_parameter=5, aside=0b11010000, dtype_of=1)
+PROGRAMS["native_rms_norm"] = Program(
+    "rms_norm", FLOATS,
+    _rows("rms_norm", "fl_rms_norm<{D}>", "rms_norm.cuh", 4, None, (_NORMS,)), "spread",
+    span="last", span_parameter=1, aside=0b0010)
+PROGRAMS["rms_norm_grad"] = Program(
+    "rms_norm_grad", FLOATS,
+    (*_rows("rms_norm_grad", "fl_rms_norm_grad<{D}>", "rms_norm.cuh", 6,
+            {"rms_norm_weights": "fl_rms_norm_weights<{D}>(c)",
+             "rms_norm_weights_joined": "fl_join_columns<{D}, 1>(c, 5)"}, (_NORMS,)),
+     Step("rms_norm_weights", "rms_norm_weights_joined", "columns", view=5)),
+    "spread", span="last", span_parameter=4, aside=0b101000, dtype_of=1)
 PROGRAMS["native_batch_norm"] = Program(
     "batch_norm", FLOATS, _rows("batch_norm", "fl_batch_norm<{D}>", _NORMS, 8), "spread",
     span="channels")

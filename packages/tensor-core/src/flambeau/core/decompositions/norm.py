@@ -28,6 +28,22 @@ def layer_norm_grad(grad, x, mean, rstd, weight, axes):
     return by_input, (grad * centered).sum(rows), grad.sum(rows)
 
 
+def native_rms_norm(x, axes, weight, eps):
+    x = wide(x)
+    rstd = ((x * x).mean(tuple(range(-axes, 0)), True) + eps).rsqrt()
+    return x * rstd if weight is None else x * rstd * weight, rstd
+
+
+def rms_norm_grad(grad, x, rstd, weight, axes, eps):
+    """Of grad, x and weight alone, so that it has a derivative."""
+    grad, x, last, rows = wide(grad), wide(x), tuple(range(-axes, 0)), tuple(range(x.ndim - axes))
+    rstd = ((x * x).mean(last, True) + eps).rsqrt()
+    normal, slope = x * rstd, grad if weight is None else grad * weight
+    by_weight = grad * normal
+    return (rstd * (slope - normal * (slope * normal).mean(last, True)),
+            by_weight.sum(rows) if rows else by_weight)
+
+
 # ---- batches and groups --------------------------------------------------------------------------
 def _channels(values, x):
     return values.reshape(-1, *[1] * (x.ndim - 2))

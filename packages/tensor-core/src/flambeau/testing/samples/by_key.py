@@ -96,6 +96,15 @@ def _batch_norm_grad(m):
             for w in (m.array(3), None) for t in (True, False)]
 
 
+def _rms_norm_grad(m):
+    """Gradients from the outputs that belong to the inputs."""
+    for shape, axes, weight in (((4, 6), 1, (6,)), ((2, 3, 4), 2, None)):
+        x = m.array(*shape)
+        squares = np.square(x.astype(np.float64)).mean(tuple(range(-axes, 0)), keepdims=True)
+        rstd = (1 / np.sqrt(squares + 1e-2)).astype(m.numpy_dtype)
+        yield m.array(*shape), x, rstd, weight and m.array(*weight), axes, 1e-2
+
+
 def _nll(m):
     x, target = m.array(5, 4), m.index(4, 5)
     target[1] = -100
@@ -208,7 +217,8 @@ FLOATING = set((
     "log_softmax_at softmax_grad log_softmax_grad conv2d_input_grad conv2d_weight_grad "
     "avg_pool2d_grad "
     "native_layer_norm layer_norm_grad native_batch_norm batch_norm_grad nll_loss_rows "
-    "nll_loss_grad cross_entropy_rows cross_entropy_grad attention attention_grad "
+    "nll_loss_grad native_rms_norm rms_norm_grad "
+    "cross_entropy_rows cross_entropy_grad attention attention_grad "
     "max_pool2d_grad embedding_grad frexp zeta igamma "
     "igammac").split()) | FLOATING_WINDOWS | FLOATING_IMAGES | FLOATING_RECURRENT
 FLOATING |= {"amp_unscale", "cdist_of", *_POLYNOMIALS}
@@ -233,6 +243,9 @@ BY_KEY = {
     "native_layer_norm": lambda m: [(m.array(4, 6), 1, m.array(6), m.array(6), 1e-5),
                                     (m.array(2, 3, 4), 2, None, None, 1e-5)],
     "layer_norm_grad": _layer_norm_grad,
+    "native_rms_norm": lambda m: [(m.array(4, 6), 1, m.array(6), 1e-5),
+                                  (m.array(2, 3, 4), 2, None, 1e-2)],
+    "rms_norm_grad": _rms_norm_grad,
     "native_batch_norm": _batch_norm,
     "batch_norm_grad": _batch_norm_grad,
     "amp_unscale": lambda m: [(m.array(3, 5), 0.5), (m.array(0, 2), 2.0), (m.array(), 0.25)],

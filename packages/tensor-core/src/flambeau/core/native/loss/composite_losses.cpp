@@ -1,7 +1,7 @@
 /* Losses without weights, of the names of reduction that PyTorch has today. Weights, older
  * arguments, targets for the result and errors in Python. */
+#include "common/one_operator.h"
 #include "loss/composite_reduction.h"
-#include "overrides/subclass.h"
 
 /* ---- terms of two tensors of one shape ------------------------------------------------------- */
 
@@ -125,23 +125,8 @@ static fl_tensor *of_targets(const fl_value *in) {
     return all ? of_rows(fl_tensor_value(all), in, read_reduction(in[6])) : nullptr;
 }
 
-/* Whether a device's cross entropy is one operator. Compiled calls and whoever watches get its
- * parts: they fuse these, and have rules for them. */
-static bool is_one_operator(const fl_value *in, const fl_value *out) {
-    const fl_tensor *x = in[0].t;
-    const fl_thread_state &T = fl_thread;
-    if (x->device_type < FL_FIRST_BACKEND || !has_numbers(in) || !fl_is_float(x->dtype) ||
-        !x->numel || !(in[7].d >= 0 && in[7].d <= 1) || out[0].tag == FL_TENSOR || T.queue ||
-        T.level < T.watchers)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (fl_t(in[i]) && (in[i].t->flags >> FL_LEVEL_SHIFT || fl_is_shown_below(in[i].t)))
-            return false;
-    return true;
-}
-
 int fl_call_cross_entropy(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    if (is_one_operator(in, out))
+    if (fl_is_one_operator(in, 3, out) && has_numbers(in) && in[7].d >= 0 && in[7].d <= 1)
         return fl_compose_result(op, in, n, out,
                                  fl_compose_first(FL_OP_cross_entropy_rows, in[0], in[1], in[2],
                                                   fl_int_value(read_reduction(in[6])), in[4],

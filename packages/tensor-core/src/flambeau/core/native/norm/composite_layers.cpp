@@ -1,6 +1,6 @@
 /* Layers that are one kernel after a look at their shapes, and rms_norm. Rare embeddings and
  * attention with dropout in Python. */
-#include "common/compose.h"
+#include "common/one_operator.h"
 
 /* Whether a shape ends in these sizes. */
 static bool ends_in(const fl_tensor *x, const fl_value &sizes) {
@@ -89,17 +89,30 @@ static int check_weight(const fl_op *op, const fl_tensor *weight, const fl_value
     return fl_raise();
 }
 
+/* Weights of more precision than the input make the product more precise. */
+static bool has_narrow_weight(const fl_tensor *x, const fl_tensor *weight) {
+    return !weight || (fl_is_float(weight->dtype) &&
+                       (weight->dtype != FL_F64 || x->dtype == FL_F64));
+}
+
 /* (input, normalized_shape, weight, eps); half precision is rounded once, at the end. */
 int fl_call_rms_norm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const int dtype = in[0].t->dtype;
     const bool narrow = fl_is_float(dtype) && fl_itemsize(dtype) == 2;
     if (check_normalized(op, in[0].t, in[1]) < 0 || check_weight(op, fl_t(in[2]), in[1]) < 0)
         return -1;
-    double least = dtype == FL_F64 || dtype == FL_C128 ? 0x1p-52 : 0x1p-23;
+    const double eps = !fl_is_none(in[3])                          ? in[3].d
+                       : dtype == FL_F64 || dtype == FL_C128 ? 0x1p-52
+                                                             : 0x1p-23;
+    if (fl_is_one_operator(in, 3, out) && has_narrow_weight(in[0].t, fl_t(in[2])))
+        return fl_compose_result(op, in, n, out,
+                                 fl_compose_first(FL_OP_native_rms_norm, in[0],
+                                                  fl_int_value(in[1].len), in[2],
+                                                  fl_float_value(eps)));
     Made x(narrow ? fl_compose(FL_OP_cast, in[0], fl_dtype_value(FL_F32))
                   : (fl_tensor *)Py_NewRef(in[0].o));
-    Made scaled(x ? over_root_mean_square(fl_tensor_value(x), (int)in[1].len,
-                                          fl_is_none(in[3]) ? least : in[3].d) : nullptr);
+    Made scaled(x ? over_root_mean_square(fl_tensor_value(x), (int)in[1].len, eps)
+                  : nullptr);
     if (scaled && fl_t(in[2])) {
         Made weighted(fl_compose(FL_OP_mul, fl_tensor_value(scaled), in[2]));
         scaled.swap(weighted);

@@ -20,6 +20,12 @@ OPDEFS = (
     helper("batch_norm_grad(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd,"
            " Bool training) -> (Tensor input, Tensor weight, Tensor bias)",
            doc="Gradients of batch_norm.", batching="rule", decomposes=True),
+    helper("native_rms_norm(Tensor input, Int axes, Tensor? weight=None, Float eps=1e-05)"
+           " -> (Tensor result, Tensor rstd)",
+           doc="rms_norm over the last ``axes`` dimensions as one operator.", decomposes=True),
+    helper("rms_norm_grad(Tensor grad, Tensor input, Tensor rstd, Tensor? weight, Int axes,"
+           " Float eps) -> (Tensor input, Tensor weight)",
+           doc="Gradients of native_rms_norm.", decomposes=True),
     composite("layer_norm(Tensor input, Shape normalized_shape, Tensor? weight=None,"
               " Tensor? bias=None, Float eps=1e-05)", forms=("function", "nn"),
               call="layer_norm", doc="Normalizes over the last dimensions.",
