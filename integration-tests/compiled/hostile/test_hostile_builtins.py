@@ -102,6 +102,25 @@ def parameters_and_tensors(compiled, rows):
     return [work(t) for t in (parameter, leaf, leaf * 1, x, parameter.data, parameter) * 3]
 
 
+class Doubled(nn.Parameter):
+    """Products of which are twice what they are."""
+
+    @classmethod
+    def __torch_function__(cls, fn, types, args=(), kwargs=None):
+        made = super().__torch_function__(fn, types, args, kwargs or {})
+        return made + made if getattr(fn, "__name__", "") == "mul" else made
+
+
+@use
+def classes_of_parameters_change(compiled, rows):
+    x, parameter = numbers(rows), nn.Parameter(numbers(1))
+    captured = compiled(lambda: (x * parameter).detach())
+    passed = compiled(lambda t: (x * t).detach())
+    return each_call(lambda: (captured(), passed(parameter)), [
+        lambda: setattr(parameter, "__class__", Doubled),
+        lambda: setattr(parameter, "__class__", nn.Parameter)])
+
+
 @use
 def conjugates(compiled, rows):
     z = flambeau.complex(numbers(rows), numbers(rows, 1))

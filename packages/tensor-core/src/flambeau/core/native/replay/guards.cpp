@@ -159,7 +159,8 @@ static bool guard_holds(const fl_guard &g) {
     case FL_G_CLASS: return has_tag(g.of, g.tag);
     case FL_G_NAMES: return fl_names_generation() == g.tag;
     case FL_G_TENSOR:
-        return t->data == g.geometry.data && t->storage == g.geometry.storage &&
+        return (PyObject *)Py_TYPE(t) == g.value && t->data == g.geometry.data &&
+               t->storage == g.geometry.storage &&
                fits_geometry(g.geometry, t) && hides_nothing(t);
     case FL_G_HOOKS: grad_of(t, &state); return state == 0;
     case FL_G_LEAF: return grad_of(t, &state) == g.value && state == 0;
@@ -237,6 +238,7 @@ int fl_guards::add(PyObject *o) {
     } else if (g.kind == FL_G_TENSOR) {
         g.geometry = geometry_of((fl_tensor *)of);
         g.key = Py_NewRef((PyObject *)fl_root_storage(((fl_tensor *)of)->storage));
+        g.value = Py_NewRef((PyObject *)Py_TYPE(of));
         keep_apart(g.key);
     }
     list.push_back(std::move(g));

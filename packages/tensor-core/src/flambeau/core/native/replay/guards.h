@@ -13,7 +13,7 @@ enum fl_guard_kind {
     FL_G_CLASS,         /* type: nothing was assigned to it or its bases */
     FL_G_FUNCTION,      /* function, its code and defaults */
     FL_G_NAMES,         /* Flambeau's own modules have what they had: see names.h */
-    FL_G_TENSOR,        /* tensor: memory, geometry and flags */
+    FL_G_TENSOR,        /* tensor: class, memory, geometry and flags */
     FL_G_HOOKS,         /* tensor: a leaf that has none */
     FL_G_LEAF           /* the same, and its gradient or NULL */
 };
