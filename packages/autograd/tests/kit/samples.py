@@ -227,6 +227,11 @@ SAMPLES = {
         lambda: (lambda a: a.masked_select(_mask()), (reals(3),)),
     ],
     # ---- products
+    "wide_product": [
+        lambda: (lambda a, b: ops.wide_product(a, b), (reals(2, 3), reals(3, 4, seed=1))),
+        lambda: (lambda a, b: ops.wide_product(a, b), (reals(3), reals(3, seed=1))),
+        lambda: (lambda a, b: ops.wide_product(a, b), (reals(2, 1, 2, 2), reals(2, 2, 1, seed=1))),
+    ],
     "matmul": [
         lambda: (lambda a, b: a @ b, (reals(2, 3), reals(3, 4, seed=1))),
         lambda: (lambda a, b: a @ b, (reals(3), reals(3, seed=1))),

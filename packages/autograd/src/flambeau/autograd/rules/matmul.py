@@ -45,6 +45,13 @@ NAMES_BY_RANKS["matmul"] = {
     (3, 3): "BmmBackward0",
 }
 
+# Operands of half precision have a gradient of float32, and are widened where it meets them.
+rule("wide_product",
+     self=lambda g, self_shape, other: (
+         _matmul_self(g, self_shape, other.to(g.dtype)).to(other.dtype)),
+     other=lambda g, self, other_shape: (
+         _matmul_other(g, self.to(g.dtype), other_shape).to(self.dtype)))
+
 # ---- linear: input @ weight^T + bias -----------------------------------------------------------
 # A weight of one dimension makes one output, which is no dimension of the result.
 def _linear_weight(g, input):

@@ -228,7 +228,7 @@ BY_KEY = {
     "softmax": _softmax, "log_softmax": _softmax,
     "log_softmax_at": _log_softmax_at,
     "softmax_grad": _softmax_grad, "log_softmax_grad": _softmax_grad,
-    "matmul": _matmul,
+    "matmul": _matmul, "wide_product": _matmul,
     "linear": lambda m: [(m.array(3, 4), m.array(5, 4), b) for b in (m.array(5), None)]
     + [(m.array(2, 3, 4), m.array(5, 4), None)],
     "conv2d": _conv,

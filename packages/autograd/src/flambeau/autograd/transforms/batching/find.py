@@ -31,7 +31,7 @@ _WAYS = {"pointwise": pointwise, "reduction": reduction, "dims": by_dims, "stack
 _RULES = {
     **VIEW_RULES, **INDEX_RULES, **FOLD_RULES, **LAYER_RULES, **STACK_RULES,
     **RECURRENT_RULES,
-    "cat": cat, "matmul": matmul, "linear": linear,
+    "cat": cat, "matmul": matmul, "wide_product": matmul, "linear": linear,
     "quantized_linear": narrow_linear,
     "weight_only_linear": narrow_linear,
     "argmax": flattened_best, "argmin": flattened_best,

@@ -114,14 +114,24 @@ static fl_tensor *scaled_sum(const fl_op *op, const fl_value &x, Made &product, 
 
 using Product = fl_tensor *(const fl_value &, const fl_value &);
 
-/* Half precision is rounded once, at the end. */
-static fl_tensor *sum_of_halves(const fl_op *op, const fl_value *in, Product *multiply) {
+/* A product of half precision in float32. */
+static fl_tensor *wide_product(const fl_value *in, Product *multiply) {
+    if (multiply == multiplied)
+        return fl_compose(FL_OP_wide_product, in[1], in[2]);
     const fl_value single = fl_dtype_value(FL_F32);
     Made left(fl_compose(FL_OP_cast, in[1], single));
     Made right(left ? fl_compose(FL_OP_cast, in[2], single) : nullptr);
-    Made made(right ? multiply(fl_tensor_value(left), fl_tensor_value(right)) : nullptr);
-    Made x(made ? fl_compose(FL_OP_cast, in[0], single) : nullptr);
-    Made sum(x ? scaled_sum(op, fl_tensor_value(x), made, in[3], in[4]) : nullptr);
+    return right ? multiply(fl_tensor_value(left), fl_tensor_value(right)) : nullptr;
+}
+
+/* Half precision is rounded once, at the end: a sum with float32 is one, a multiple is not. */
+static fl_tensor *sum_of_halves(const fl_op *op, const fl_value *in, Product *multiply) {
+    const bool is_multiple = !is_number(in[3], 1) && !is_number(in[3], 0);
+    Made made(wide_product(in, multiply));
+    Made x(made && is_multiple ? fl_compose(FL_OP_cast, in[0], fl_dtype_value(FL_F32)) : nullptr);
+    if (!made || (is_multiple && !x))
+        return nullptr;
+    Made sum(scaled_sum(op, is_multiple ? fl_tensor_value(x) : in[0], made, in[3], in[4]));
     return sum ? fl_compose(FL_OP_cast, fl_tensor_value(sum), fl_dtype_value(in[0].t->dtype))
                : nullptr;
 }

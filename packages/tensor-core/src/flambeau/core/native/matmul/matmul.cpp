@@ -279,6 +279,17 @@ extern "C" int fl_infer_matmul(const fl_op *op, const fl_value *in, int n, fl_sp
     return 0;
 }
 
+/* The same with results of half precision as they are summed. */
+extern "C" int fl_infer_wide_product(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
+    if (!fl_is_float(in[0].t->dtype))
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: only floating tensors are multiplied, got %s",
+                        fl_op_title(op), fl_tensor_text(in[0].t));
+    if (fl_infer_matmul(op, in, n, outs) < 0)
+        return -1;
+    outs->dtype = (uint8_t)fl_dtype_of_kind[fl_kind_of_dtype[outs->dtype]];
+    return 0;
+}
+
 extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *a = in[0].t, *b = in[1].t;
     fl_tensor *c = outs[0];
@@ -303,4 +314,9 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
     if (status == 0)
         out.commit();
     return status;
+}
+
+extern "C" int fl_run_wide_product(const fl_op *op, const fl_value *in, int n,
+                                   fl_tensor *const *outs) {
+    return fl_run_matmul(op, in, n, outs);
 }
