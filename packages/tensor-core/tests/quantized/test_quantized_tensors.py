@@ -188,3 +188,30 @@ def test_damaged_files_are_refused(q):
             (["quantized", "quint8", 0, None, None], [integers, fl.ones(1), fl.ones(1)])):
         with pytest.raises(FileError, match="damaged"):
             joined(wrong, parts)
+
+
+def test_floats_and_integers_do_not_mix_silently(q):
+    zeros = fl.zeros(2, 3)
+    with pytest.raises(RuntimeError, match="copying from a quantized tensor"):
+        zeros.copy_(q)
+    with pytest.raises(RuntimeError, match="copying from a quantized tensor"):
+        zeros[0] = q[0]
+    for a, b in ((zeros, q), (q, zeros)):
+        with pytest.raises(TypeError, match="must be quantized"):
+            fl.where(q > 1, a, b)
+    with pytest.raises(RuntimeError, match="dtype of quantized tensors"):
+        fl.promote_types(fl.qint8, fl.float32)
+    with pytest.raises(RuntimeError, match="dtype of quantized tensors"):
+        fl.can_cast(fl.float32, fl.quint8)
+    assert zeros.abs().sum().item() == 0
+    assert fl.equal(fl.where(q > 1, q, q), q)
+
+
+def test_transposed_attributes(q):
+    assert q.T.int_repr().tolist() == q.mT.int_repr().tolist() == q.int_repr().t().tolist()
+
+
+@pytest.mark.parametrize("scale, expected", [(1e300, 0), (1e-300, 127), (float("inf"), 0)])
+def test_scales_beyond_float32(scale, expected):
+    got = fl.quantize_per_tensor(fl.ones(2), scale, 0, fl.qint8)
+    assert got.int_repr().tolist() == [expected] * 2

@@ -192,6 +192,7 @@ cdef dtype _expect_dtype(str what, str name, object given):
     if not isinstance(given, dtype):
         raise TypeError(f"{what}(): argument '{name}' must be flambeau.dtype such as "
                         f"flambeau.float32, not {type(given).__name__}")
+    _unbox_dtype(<PyObject *>given)
     return given
 
 

@@ -180,8 +180,11 @@ def _averaged(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _through(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    x = next((a for a in (*args, *kwargs.values()) if isinstance(a, QuantizedTensor)), None)
-    assert x is not None
+    # Of `where`, the condition is first: what is chosen among must all be quantized.
+    x = _first(args[1:] if name == "where" else args, kwargs)
+    if name == "where" and len({type(a) for a in args[1:]}) > 1:
+        raise TypeError("where(): both tensors must be quantized, or none: quantize the other with "
+                        "quantize_per_tensor")
     return _requantized(_call(_numbers, func, args, kwargs), x, _uniform(name, x)._quantizer)
 
 
@@ -221,6 +224,8 @@ def _joined(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 def _copied(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ``copy_`` writes: the integers of another, or numbers quantized as the first is."""
     x, other = args[0], args[1]
+    if not isinstance(x, QuantizedTensor):
+        raise _mixed("copy_")
     if isinstance(other, QuantizedTensor):
         if other._dtype is not x._dtype:
             raise RuntimeError(f"copy_(): a tensor of {other._dtype} cannot be copied to one of "
@@ -230,12 +235,16 @@ def _copied(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     return _requantized(other.float().expand(x.shape), x, x._quantizer)
 
 
+def _mixed(what: str) -> RuntimeError:
+    return RuntimeError(f"{what}: copying from a quantized tensor to one that is not is not "
+                        "allowed: write y.dequantize()")
+
+
 def _assigned(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """``x[index] = value``."""
     x, index, value = args
     if not isinstance(x, QuantizedTensor):
-        x[index] = _numbers(value)
-        return
+        raise _mixed("x[index] = y")
     _uniform(name, x)
     numbers = _numbers(value)
     if not isinstance(numbers, _core.Tensor):

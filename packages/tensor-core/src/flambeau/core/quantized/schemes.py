@@ -61,7 +61,8 @@ class Quantizer(NamedTuple):
         """
         low, high = RANGES[dtype]
         if self.axis is None:
-            inverse = 1.0 / _float32(self.scale) if self.scale else float("inf")
+            scale = _float32(self.scale)
+            inverse = 1.0 / scale if scale else float("inf")
             steps, zero = x * _float32(inverse), self.zero_point
         elif self.scheme is per_channel_affine_float_qparams:
             scale, zero = (self._along(v, x.ndim) for v in (self.scale, self.zero_point))
@@ -100,7 +101,7 @@ def _wide(integers: Any, zero: int) -> Any:
 
 def _float32(number: float) -> float:
     """The number that float32 has for a Python number."""
-    return float(_op["full"]((), number, dtype=_core._dtype_named("float32")).item())
+    return float(_op["full"]((), number, dtype=_core._dtype_named("float64")).float().item())
 
 
 def _stored(numbers: Any, low: int, high: int, dtype: Any) -> Any:

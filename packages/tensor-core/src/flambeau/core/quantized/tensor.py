@@ -44,6 +44,9 @@ class QuantizedTensor(Wrapped):
         """Quantized tensors lie in memory as others do."""
         return strided
 
+    T = property(lambda self: self.t() if self.ndim == 2 else self.permute(
+        *reversed(range(self.ndim))))
+    mT = property(lambda self: self.transpose(-2, -1))
     itemsize = property(lambda self: self._values.itemsize)
 
     def element_size(self) -> int:
