@@ -258,3 +258,31 @@ def test_observers_pass_numbers_and_take_any_shape(observer):
             observer.reset_min_max_vals()
     scale, zero_point = observer.calculate_qparams()
     assert scale.ndim == zero_point.ndim == 1 and bool((scale > 0).all())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_functions_are_what_layers_compute(n):
+    layer = getattr(quantized, f"Conv{n}d")(2, 4, 3, stride=2, padding=1)
+    weight = fl.quantize_per_tensor(fl.randn(4, 2, *[3] * n), 0.02, 0, fl.qint8)
+    bias = fl.randn(4)
+    layer.set_weight_bias(weight, bias)
+    layer.scale, layer.zero_point = 0.1, 100
+    x = fl.quantize_per_tensor(fl.randn(2, 2, *[6] * n), 0.03, 120, fl.quint8)
+    function = getattr(quantized.functional, f"conv{n}d")
+    assert fl.equal(function(x, weight, bias, 2, 1, scale=0.1, zero_point=100), layer(x))
+    with pytest.raises(NotImplementedError, match="pad the input before"):
+        function(x, weight, bias, padding_mode="reflect")
+    flat = fl.quantize_per_tensor(fl.randn(3, 5), 0.03, 120, fl.quint8)
+    linear = quantized.Linear(5, 2)
+    linear.set_weight_bias(fl.quantize_per_tensor(fl.randn(2, 5), 0.02, 0, fl.qint8), None)
+    linear.scale, linear.zero_point = 0.03, 120
+    assert fl.equal(quantized.functional.linear(flat, linear.weight()), linear(flat))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_dynamic_convolutions_stay_near_floats(n):
+    conv = getattr(nn, f"Conv{n}d")(2, 4, 3, padding=1)
+    done = getattr(dynamic, f"Conv{n}d").from_float(conv)
+    x = fl.randn(2, 2, *[5] * n)
+    assert (done(x) - conv(x)).abs().max() < 0.08 and done(x[0]).shape == conv(x[0]).shape
+    assert f"DynamicQuantizedConv{n}d" in repr(done)

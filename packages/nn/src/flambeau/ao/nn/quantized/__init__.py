@@ -1,5 +1,5 @@
 """Layers of integers."""
-from flambeau.ao.nn.quantized import dynamic
+from flambeau.ao.nn.quantized import dynamic, functional
 from flambeau.ao.nn.quantized.between import (
     DeQuantize,
     FloatFunctional,
@@ -42,4 +42,4 @@ __all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "C
            "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "GroupNorm", "Hardswish",
            "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear",
            "MaxPool2d", "PReLU", "QFunctional", "Quantize", "ReLU6", "Sigmoid", "Softmax",
-           "dynamic"]
+           "dynamic", "functional"]
