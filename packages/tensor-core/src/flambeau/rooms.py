@@ -124,6 +124,7 @@ OLDER = {
 # Names that PyTorch has and this library does not: what to use instead.
 RESERVED = {
     **dict.fromkeys(("xpu", "mtia", "mps"), "there is no backend for such devices"),
+    "quantization": "use flambeau.ao.quantization",
     "utils.model_zoo": "use flambeau.hub.load_state_dict_from_url",
     "utils.bottleneck": "use flambeau.profiler.profile",
     "utils.cpp_extension": "use flambeau.core.register_op, or compile against the header in "
