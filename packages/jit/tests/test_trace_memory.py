@@ -311,3 +311,14 @@ def test_empty_slices_of_what_the_function_made(number, tmp_path):
                               strict=True):
             assert one.shape == other.shape
             assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x.as_strided((2, 2), (1, 1)) * 2, lambda x: (x * 2).as_strided((2, 2), (1, 1)),
+    lambda x: x.T[:2].as_strided((2, 2), (1, 1)) + 1])
+def test_replaced_strides_ask_for_tensors_in_c_order(fn):
+    x = flambeau.arange(12.0).reshape(4, 3)
+    program = jit.trace(fn, x)
+    assert program(x).tolist() == fn(x).tolist()
+    with pytest.raises(jit.ProgramError, match=r"as_strided\(\) or return views"):
+        program(flambeau.arange(12.0).reshape(3, 4).T)

@@ -229,6 +229,11 @@ class Graph:
 
         return not self.grads and not any(node.into or has_effects(node) for node in self.nodes)
 
+    def replaces_strides(self) -> bool:
+        """Whether it reads memory by strides of its own (``as_strided``), but for that captured."""
+        captured = {capture.value for capture in self.captures}
+        return any(node.op == "as_strided" and node.args[0] not in captured for node in self.nodes)
+
     def shown(self) -> set[Value]:
         """What shares memory with an output, by way of views: others may write there."""
         found = set(self.outputs)

@@ -25,6 +25,7 @@ class Guards:
     def __init__(self, graph: Graph, gives: Spec) -> None:
         self.graph = graph
         self.is_pure = graph.is_pure()
+        self.needs_order = graph.replaces_strides() or not self.is_pure
         self.shown = graph.shown()
         self.captured = [
             (capture, (capture.value.shape, capture.value.dtype), capture.tensor.requires_grad)
@@ -58,11 +59,11 @@ class Guards:
         for number, (value, tensor) in enumerate(zip(self.graph.inputs, tensors, strict=True)):
             if tensor.is_contiguous():
                 continue
-            if not self.is_pure or value in self.shown:
+            if self.needs_order or value in self.shown:
                 raise ProgramError(
                     f"argument {number} has strides {tuple(tensor.stride())}, but programs that "
-                    "write in place or return views of it are recorded for tensors in C order; "
-                    "pass x.contiguous()")
+                    "write in place, call as_strided() or return views of it are recorded for "
+                    "tensors in C order; pass x.contiguous()")
             tensors[number] = tensor.contiguous()
 
     def check_captures(self) -> None:

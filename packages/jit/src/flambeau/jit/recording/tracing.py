@@ -42,8 +42,9 @@ def trace(
     The function runs with the example's shapes but computes nothing; it runs several times, with
     other batch sizes, to learn which numbers depend on the batch, and for which sizes Python takes
     the same path. A program refuses other sizes and names the line that decides. What cannot be
-    recorded raises, with file and line: reading values, shapes that depend on values. At last the
-    program is compared with the function on the example.
+    recorded raises, with file and line: reading values, shapes that depend on values. Arguments are
+    recorded in C order: where the function asks for strides (``stride()``, ``is_contiguous()``),
+    the program has those. At last the program is compared with the function on the example.
 
     Args:
         fn: a function or a module of tensors.
