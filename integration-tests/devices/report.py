@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 #: In how many processes each part runs.
-PIECES = {"contract": 1, "operators": 16, "gradients": 4, "modules": 4, "trainings": 10,
+PIECES = {"contract": 8, "operators": 16, "gradients": 4, "modules": 4, "trainings": 10,
           "benchmark": 1}
 _TITLES = {"operators": "The core's operator tests", "gradients": "Autograd's samples, through "
            "second order", "modules": "nn's modules, forward and backward"}
@@ -48,6 +48,10 @@ def gathered(name: str, device: str) -> list[dict[str, Any]]:
 
 
 # ---- the page --------------------------------------------------------------------------------
+def _ended(piece: dict[str, Any]) -> list[str]:
+    return [piece["ended"]] if "ended" in piece else []
+
+
 def judged(title: str, pieces: list[dict[str, Any]]) -> tuple[list[str], int]:
     """Lines on pieces that were judged case by case, and the number of failures."""
     cases: Counter[str] = Counter()
@@ -58,7 +62,7 @@ def judged(title: str, pieces: list[dict[str, Any]]) -> tuple[list[str], int]:
     names = {state: sorted(k for p in pieces for k in p.get(state, ()))
              for state in ("missing", "partly")}
     wrong = [text for p in pieces for text in p.get("wrong", ())]
-    ended = [p["ended"] for p in pieces if "ended" in p]
+    ended = [text for p in pieces for text in _ended(p)]
     lines = [f"## {title}", "", "| | right | wrong | partly | missing |",
              "|---|---:|---:|---:|---:|",
              f"| names | {of_operators['right']} | {of_operators['wrong']} | "
@@ -71,17 +75,19 @@ def judged(title: str, pieces: list[dict[str, Any]]) -> tuple[list[str], int]:
 
 def contract(pieces: list[dict[str, Any]]) -> tuple[list[str], int]:
     """Lines on the contract of backends."""
-    piece = pieces[0]
-    counts = ", ".join(f"{n} {state}" for state, n in sorted(piece.get("states", {}).items()))
-    wrong = [*piece.get("wrong", ()), *([piece["ended"]] if "ended" in piece else [])]
+    states: Counter[str] = Counter()
+    for piece in pieces:
+        states.update(piece.get("states", {}))
+    counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    wrong = [text for p in pieces for text in (*p.get("wrong", ()), *_ended(p))]
     return ["## The contract of backends", "", f"{counts}.\n", *_listed(wrong)], len(wrong)
 
 
 def trainings(pieces: list[dict[str, Any]]) -> tuple[list[str], int]:
     """Lines on the ten families."""
     rows = [row for p in pieces for row in p.get("rows", ())]
-    ended = [p["ended"] for p in pieces if "ended" in p]
-    bad = [row for row in rows if row[3] > 5e-3 or row[4]]
+    ended = [text for p in pieces for text in _ended(p)]
+    bad = [row for row in rows if not row[3] <= 5e-3 or row[4]]
     lines = ["## Trainings of ten steps", "",
              "| network | last loss | on the CPU | furthest apart | reads | seconds |",
              "|---|---:|---:|---:|---:|---:|"]
@@ -113,10 +119,21 @@ def sanitizer(device: str) -> tuple[list[str], int]:
     for check in ("memcheck", "racecheck", "initcheck"):
         words = [program, "--tool", check, "--error-exitcode", "9", sys.executable, "-m",
                  "flambeau.testing.backend", device, "--filter", "sum"]
-        if subprocess.run(words, capture_output=True, timeout=_LIMIT_SECONDS).returncode == 9:
-            failed.append(f"{check} reports errors: `{' '.join(words[:4])} ...`")
+        failed += _ended(_sanitized(check, words))
     return [*lines, *(_listed(failed) or ["No errors of memory, races or first reads.\n"])], \
         len(failed)
+
+
+def _sanitized(check: str, words: list[str]) -> dict[str, Any]:
+    """How a check ended, where it found errors or did not come to its end."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return {"ended": f"{check} took more than {_LIMIT_SECONDS} seconds"}
+    if done.returncode == 0:
+        return {}
+    why = "reports errors" if done.returncode == 9 else f"ended with {done.returncode}"
+    return {"ended": f"{check} {why}: `{' '.join(words[:4])} ...`"}
 
 
 def _listed(texts: list[str]) -> list[str]:
