@@ -52,17 +52,17 @@ def test_all_modules_of_pytorch_are_importable():
 def test_absent_names_say_so_in_every_form():
     assert lines("""
         import importlib, importlib.util, torch
-        import torch.ao.pruning.sparsifier.base_sparsifier
-        from torch.ao.pruning.sparsifier import base_sparsifier
-        from torch.ao.pruning.sparsifier.base_sparsifier import *
-        from torch.ao.pruning.sparsifier.base_sparsifier import KEYS_NOT_IN_STATE_DICT
-        print(hasattr(base_sparsifier, "BaseSparsifier"), hasattr(base_sparsifier, "not_there"))
-        print(importlib.util.find_spec("torch.ao.pruning.not_there"))
-        print(torch.ao.pruning.sparsifier.base_sparsifier is base_sparsifier is
-              importlib.import_module("torch.ao.pruning.sparsifier.base_sparsifier"))
-        for use in (lambda: base_sparsifier.BaseSparsifier(),
-                    lambda: getattr(torch.ao.pruning, "WeightNormSparsifier")(1),
-                    lambda: list(KEYS_NOT_IN_STATE_DICT)):
+        import torch.distributed.rpc.constants
+        from torch.distributed.rpc import constants, options
+        from torch.distributed.rpc.constants import *
+        from torch.distributed.rpc.constants import DEFAULT_INIT_METHOD
+        print(hasattr(options, "TensorPipeRpcBackendOptions"), hasattr(options, "not_there"))
+        print(importlib.util.find_spec("torch.distributed.rpc.not_there"))
+        print(torch.distributed.rpc.constants is constants is
+              importlib.import_module("torch.distributed.rpc.constants"))
+        for use in (lambda: options.TensorPipeRpcBackendOptions(),
+                    lambda: getattr(torch.distributed.rpc, "init_rpc")(1),
+                    lambda: list(DEFAULT_INIT_METHOD)):
             try:
                 use()
             except NotImplementedError as error:

@@ -267,10 +267,12 @@ def write_attention(
     rank = len(query.shape)
     order = [*range(rank - 2), rank - 1, rank - 2]
     width = query.shape[-1]
-    if scale is None and isinstance(width, Dim):
+    if scale is not None:
+        factor = b.operand(scale, query.dtype)
+    elif isinstance(width, Dim):
         factor = b.add("Reciprocal", b.add("Sqrt", b.operand(width, query.dtype)))
     else:
-        factor = b.operand(1 / math.sqrt(width) if scale is None else scale, query.dtype)
+        factor = b.operand(1 / math.sqrt(width), query.dtype)
     scores = b.add(
         "MatMul",
         b.add("Mul", b.of(query), factor),

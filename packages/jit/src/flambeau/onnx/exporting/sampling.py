@@ -63,10 +63,13 @@ def write_resample(
 def _factor(size: Size, out: Size) -> float | None:
     """How many times larger a dimension becomes, where that is known."""
     if isinstance(size, Dim) and isinstance(out, Dim):
-        factor = out.terms[0][1] / size.terms[0][1]
-        many = Dim(tuple((name, n * factor) for name, n in size.terms), size.offset * factor)
-        return factor if many == out else None
+        before, after = size.terms[0][1], out.terms[0][1]
+        return after / before if _times(size, after) == _times(out, before) else None
     return None if isinstance(size, Dim) or isinstance(out, Dim) else out / size
+
+
+def _times(dim: Dim, factor: int) -> Dim:
+    return Dim(tuple((name, n * factor) for name, n in dim.terms), dim.offset * factor)
 
 
 def _is_that(size: Size, out: Size, scale: float) -> bool:

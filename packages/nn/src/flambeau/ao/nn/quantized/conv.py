@@ -114,19 +114,19 @@ class _Conv(OutputScale, Module):
 class Conv1d(_Conv):
     """`flambeau.nn.Conv1d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.Conv1d
+    _FLOAT: Any = layers.Conv1d
 
 
 class Conv2d(_Conv):
     """`flambeau.nn.Conv2d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.Conv2d
+    _FLOAT: Any = layers.Conv2d
 
 
 class Conv3d(_Conv):
     """`flambeau.nn.Conv3d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.Conv3d
+    _FLOAT: Any = layers.Conv3d
 
 
 class _ConvTranspose(_Conv):

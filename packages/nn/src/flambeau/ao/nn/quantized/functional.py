@@ -14,7 +14,7 @@ __all__ = ["adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool2d", "avg_pool
            "interpolate", "leaky_relu", "linear", "max_pool1d", "max_pool2d", "threshold"]
 
 
-def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+def _as_it_is(function: Any) -> Any:
     name = function.__name__
 
     def apply(input: Any, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ def _conv(n: int) -> Callable[..., Any]:
 conv1d, conv2d, conv3d = map(_conv, (1, 2, 3))
 
 
-def _through(function: Callable[..., Tensor]) -> Callable[..., Any]:
+def _through(function: Any) -> Any:
     name = function.__name__
 
     def apply(input: Any, scale: float, zero_point: int, *args: Any, **kwargs: Any) -> Any:
