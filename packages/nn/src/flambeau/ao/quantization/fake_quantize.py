@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.quantization.observer as observers
 from flambeau import Tensor
 from flambeau.nn import Module
 
-from . import observer as observers
 from .observer import _BY_CHANNEL, _SYMMETRIC, ObserverBase, _With
 
 __all__ = ["FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize",

@@ -5,8 +5,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import flambeau.ao.nn.intrinsic.fused as fused
 from flambeau import nn as layers
-from flambeau.ao.nn.intrinsic import fused
 from flambeau.nn import Module
 from flambeau.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 

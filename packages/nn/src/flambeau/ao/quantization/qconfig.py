@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import flambeau
+import flambeau.ao.quantization.fake_quantize as fake
+import flambeau.ao.quantization.observer as obs
 from flambeau.nn import Identity
 
-from . import fake_quantize as fake
-from . import observer as obs
 from .histogram import HistogramObserver
 from .observer import _With
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import flambeau.ao.quantization.stubs as stubs
 from flambeau import nn as layers
 from flambeau.ao.nn import intrinsic, qat, quantized
 from flambeau.ao.nn.quantized import dynamic
 from flambeau.nn.modules.attention import NonDynamicallyQuantizableLinear
 
-from . import stubs
 from .qconfig import (
     default_fixed_qparams_range_0to1_fake_quant,
     default_fixed_qparams_range_0to1_observer,

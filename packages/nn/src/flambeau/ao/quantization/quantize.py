@@ -5,11 +5,11 @@ import copy
 from typing import Any
 
 import flambeau
+import flambeau.ao.quantization.quantization_mappings as mappings
 from flambeau import nn as layers
 from flambeau.ao.nn import intrinsic, quantized
 from flambeau.nn import Module
 
-from . import quantization_mappings as mappings
 from .qconfig import (
     default_dynamic_qconfig,
     float16_dynamic_qconfig,

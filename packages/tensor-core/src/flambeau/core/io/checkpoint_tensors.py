@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau.core.io.builders as builders
+import flambeau.core.io.quantized_parts as quantized
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.errors import fail, shown
 from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting

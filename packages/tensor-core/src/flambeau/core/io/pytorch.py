@@ -12,9 +12,9 @@ import zipfile
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+import flambeau.core.io.quantized_parts as quantized
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.objects import loaded_numpy

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau.core.io.quantized_parts as quantized
 from flambeau.core import _core, layouts
-from flambeau.core.io import quantized_parts as quantized
 from flambeau.core.io.errors import fail
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.intrinsic.fused as fused
+import flambeau.ao.nn.quantized._weights as _weights
 from flambeau import Tensor
 from flambeau import nn as layers
-from flambeau.ao.nn.intrinsic import fused
 from flambeau.ao.nn.qat.modules import conv_arguments
-from flambeau.ao.nn.quantized import _weights
 from flambeau.ao.nn.quantized.linear import OutputScale, weight_and_bias, with_output_scale
 from flambeau.nn import Module
 from flambeau.nn import functional as F

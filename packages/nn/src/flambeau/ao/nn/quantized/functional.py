@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.quantized._weights as _weights
 from flambeau import Tensor
-from flambeau.ao.nn.quantized import _weights
 from flambeau.nn import functional as F
 
 __all__ = ["adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool2d", "avg_pool3d", "celu",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.intrinsic.fused as fused
 from flambeau import Tensor
 from flambeau import nn as layers
-from flambeau.ao.nn.intrinsic import fused
 from flambeau.ao.nn.qat.modules import Conv1d, Conv2d, Conv3d, Linear, conv_arguments
 from flambeau.nn import functional as F
 from flambeau.nn.utils.fusion import fuse_conv_bn_weights, fuse_linear_bn_weights

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.quantized._weights as _weights
+import flambeau.ao.nn.quantized.conv as static
 from flambeau import Tensor
 from flambeau.ao.nn.qat.modules import conv_arguments
-from flambeau.ao.nn.quantized import _weights
-from flambeau.ao.nn.quantized import conv as static
 from flambeau.ao.nn.quantized.dynamic.linear import dynamic_weight
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.intrinsic.fused as fused
+import flambeau.ao.nn.quantized._weights as _weights
+import flambeau.ao.nn.quantized.linear as static
 from flambeau import Tensor
-from flambeau.ao.nn.intrinsic import fused
-from flambeau.ao.nn.quantized import _weights
-from flambeau.ao.nn.quantized import linear as static
 from flambeau.nn import functional as F
 
 __all__ = ["Linear", "LinearReLU"]
