@@ -108,11 +108,11 @@ def _numbers(b: Builder, size: Size, out: Size, scale: float | None, shift: floa
     """The same of sizes that vary, in float32 as well."""
     ratio = b.constant(1 / scale, "float32") if scale else b.add(
         "Div", b.operand(size, "float32"), b.operand(out, "float32"))
-    places = b.cast(b.add("Range", *(b.operand(n, "int64") for n in (0, out, 1))), "int64",
+    positions = b.cast(b.add("Range", *(b.operand(n, "int64") for n in (0, out, 1))), "int64",
                     "float32")
     if shift:
-        places = b.add("Add", places, b.constant(shift, "float32"))
-    at = b.cast(b.add("Floor", b.add("Mul", places, ratio)), "float32", "int64")
+        positions = b.add("Add", positions, b.constant(shift, "float32"))
+    at = b.cast(b.add("Floor", b.add("Mul", positions, ratio)), "float32", "int64")
     last = b.add("Sub", b.operand(size, "int64"), b.constant(1, "int64"))
     return b.add("Min", at, last)
 
