@@ -13,6 +13,13 @@ from flambeau.ao.quantization.fake_quantize import (
     enable_fake_quant,
     enable_observer,
 )
+from flambeau.ao.quantization.fixed_observers import (
+    FixedQParamsObserver,
+    NoopObserver,
+    PlaceholderObserver,
+    RecordingObserver,
+    ReuseInputObserver,
+)
 from flambeau.ao.quantization.fuse_modules import (
     fuse_conv_bn,
     fuse_conv_bn_relu,
@@ -26,16 +33,11 @@ from flambeau.ao.quantization.histogram import (
     HistogramObserver,
 )
 from flambeau.ao.quantization.observer import (
-    FixedQParamsObserver,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
-    NoopObserver,
     ObserverBase,
     PerChannelMinMaxObserver,
-    PlaceholderObserver,
-    RecordingObserver,
-    ReuseInputObserver,
     UniformQuantizationObserverBase,
 )
 from flambeau.ao.quantization.qconfig import (

@@ -75,7 +75,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         if bool((least == self.min_val) & (greatest == self.max_val)):
             return self.histogram
         old_low, old_high = float(self.min_val), float(self.max_val)
-        if old_low == old_high:     # all in one place
+        if old_low == old_high:     # all of one value
             return self._counted(self.min_val.reshape(1), least, greatest) * self.histogram.sum()
         parts = self.histogram.repeat_interleave(PARTS) / PARTS
         n = self.bins * PARTS

@@ -8,16 +8,15 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core.quantized.schemes import RANGES
 from flambeau.nn import Module
 
-__all__ = ["FixedQParamsObserver", "MinMaxObserver", "MovingAverageMinMaxObserver",
-           "MovingAveragePerChannelMinMaxObserver", "NoopObserver", "ObserverBase",
-           "PerChannelMinMaxObserver", "PlaceholderObserver", "RecordingObserver",
-           "ReuseInputObserver", "UniformQuantizationObserverBase"]
+__all__ = ["MinMaxObserver", "MovingAverageMinMaxObserver",
+           "MovingAveragePerChannelMinMaxObserver", "ObserverBase", "PerChannelMinMaxObserver",
+           "UniformQuantizationObserverBase"]
 
-_RANGES = {"qint8": (-128, 127), "quint8": (0, 255), "qint32": (-(2**31), 2**31 - 1),
-           "int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1),
-           "int32": (-(2**31), 2**31 - 1)}
+_RANGES = RANGES | {dtype: (flambeau.iinfo(dtype).min, flambeau.iinfo(dtype).max) for dtype in (
+    flambeau.int8, flambeau.uint8, flambeau.int16, flambeau.int32)}
 _SYMMETRIC = (flambeau.per_tensor_symmetric, flambeau.per_channel_symmetric)
 _BY_CHANNEL = (flambeau.per_channel_affine, flambeau.per_channel_symmetric,
                flambeau.per_channel_affine_float_qparams)
@@ -107,10 +106,10 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.quant_min, self.quant_max = low, high
 
     def _range(self, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
-        if self.dtype.name not in _RANGES:
+        if self.dtype not in _RANGES:
             raise ValueError(f"{type(self).__name__}: dtype must be qint8, quint8 or qint32, "
                              f"not {self.dtype}")
-        low, high = _RANGES[self.dtype.name]
+        low, high = _RANGES[self.dtype]
         if quant_min is not None and quant_max is not None:
             if not quant_min <= 0 <= quant_max or quant_min == quant_max:
                 raise ValueError(f"{type(self).__name__}: zero must lie between quant_min and "
@@ -199,9 +198,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
     def extra_repr(self) -> str:
         """What was seen."""
-        return f"min_val={self.min_val}, max_val={self.max_val}".replace("tensor(", "").replace(
-            ")", "") if self.min_val.ndim == 0 else \
-            f"min_val={self.min_val}, max_val={self.max_val}"
+        return f"min_val={self.min_val}, max_val={self.max_val}"
 
     def reset_min_max_vals(self) -> None:
         """Forget what was seen."""
@@ -314,125 +311,8 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         self._keep(low, high)
 
 
-class FixedQParamsObserver(ObserverBase):
-    """Knows a scale and a zero point without watching.
-
-    Args:
-        scale: The scale.
-        zero_point: The zero point.
-        dtype: The dtype of the integers.
-        qscheme: How integers stand for numbers.
-        quant_min: The least integer.
-        quant_max: The greatest integer.
-        is_dynamic: Whether scales are found anew for every input.
-    """
-
-    scale: Tensor
-    zero_point: Tensor
-
-    def __init__(self, scale: float, zero_point: int, dtype: Any = flambeau.quint8,
-                 qscheme: Any = flambeau.per_tensor_affine, quant_min: int = 0,
-                 quant_max: int = 255, is_dynamic: bool = False, **kwargs: Any) -> None:
-        super().__init__(dtype, is_dynamic)
-        self.quant_min, self.quant_max, self.qscheme = quant_min, quant_max, qscheme
-        self.register_buffer("scale", flambeau.tensor([scale], dtype=flambeau.float32))
-        self.register_buffer("zero_point", flambeau.tensor([zero_point], dtype=flambeau.int32))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Let numbers pass."""
-        return x
-
-    def calculate_qparams(self) -> Any:     # type: ignore[override]
-        """The scale and the zero point."""
-        return self.scale, self.zero_point
-
-
-class PlaceholderObserver(ObserverBase):
-    """Watches nothing: says which dtype is wanted, of weights in float16 and dynamic inputs.
-
-    Args:
-        dtype: That dtype.
-        others: are kept as attributes.
-    """
-
-    def __init__(self, dtype: Any = flambeau.float32, custom_op_name: str = "",
-                 compute_dtype: Any = None, quant_min: int | None = None,
-                 quant_max: int | None = None, qscheme: Any = None, eps: float | None = None,
-                 is_dynamic: bool = False) -> None:
-        super().__init__(dtype, is_dynamic)
-        self.qscheme = flambeau.per_tensor_affine if qscheme is None else qscheme
-        self.quant_min, self.quant_max, self.eps = quant_min, quant_max, eps
-        self.custom_op = custom_op_name
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Let numbers pass."""
-        return x
-
-    def calculate_qparams(self) -> Any:     # type: ignore[override]
-        """Refused: nothing was watched."""
-        raise RuntimeError("calculate_qparams(): PlaceholderObserver watches nothing: write "
-                           "MinMaxObserver in the QConfig")
-
-    def extra_repr(self) -> str:
-        """The dtype that is wanted."""
-        return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
-
-
-class NoopObserver(ObserverBase):
-    """Watches nothing.
-
-    Args:
-        dtype: A dtype that is wanted.
-    """
-
-    def __init__(self, dtype: Any = flambeau.float16, custom_op_name: str = "") -> None:
-        super().__init__(dtype)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Let numbers pass."""
-        return x
-
-    def calculate_qparams(self) -> Any:     # type: ignore[override]
-        """Refused: nothing was watched."""
-        raise RuntimeError("calculate_qparams(): NoopObserver watches nothing: write "
-                           "MinMaxObserver in the QConfig")
-
-
-class ReuseInputObserver(NoopObserver):
-    """Says that an output has the scale of its input."""
-
-    def __init__(self) -> None:
-        super().__init__(flambeau.quint8)
-
-
-class RecordingObserver(ObserverBase):
-    """Keeps a copy of every input in ``tensor_val``.
-
-    Args:
-        dtype: A dtype that is wanted.
-    """
-
-    def __init__(self, dtype: Any = flambeau.quint8) -> None:
-        super().__init__(dtype)
-        self.tensor_val: list[Tensor] = []
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Keep a copy of the numbers, which pass unchanged."""
-        self.tensor_val.append(x.clone())
-        return x
-
-    def calculate_qparams(self) -> Any:     # type: ignore[override]
-        """Refused: this observer keeps numbers."""
-        raise RuntimeError("calculate_qparams(): RecordingObserver keeps numbers: write "
-                           "MinMaxObserver in the QConfig")
-
-    def get_tensor_value(self) -> list[Tensor]:
-        """The copies."""
-        return self.tensor_val
-
-
 def __getattr__(name: str) -> Any:
-    """Observers with their arguments, which stand beside the configurations that use them."""
+    """PyTorch's module has the other observers, too, and all of them with their arguments."""
     from flambeau.ao.quantization import qconfig
 
     if name.endswith("Observer") or "default" in name or "observer" in name:

@@ -8,6 +8,13 @@ import flambeau.ao.quantization.fake_quantize as fake
 import flambeau.ao.quantization.observer as obs
 from flambeau.nn import Identity
 
+from .fixed_observers import (
+    FixedQParamsObserver,
+    NoopObserver,
+    PlaceholderObserver,
+    RecordingObserver,
+    ReuseInputObserver,
+)
 from .histogram import HistogramObserver
 from .observer import _With
 
@@ -44,23 +51,23 @@ QConfigAny = QConfig | None
 
 # ---- observers -----------------------------------------------------------------------------------
 default_observer = obs.MinMaxObserver.with_args(quant_min=0, quant_max=127)
-default_placeholder_observer = obs.PlaceholderObserver
-default_debug_observer = obs.RecordingObserver
+default_placeholder_observer = PlaceholderObserver
+default_debug_observer = RecordingObserver
 default_weight_observer = obs.MinMaxObserver.with_args(**_WEIGHT)
 weight_observer_range_neg_127_to_127 = default_weight_observer.with_args(**_NARROW)
 default_histogram_observer = HistogramObserver.with_args(quant_min=0, quant_max=127)
 default_per_channel_weight_observer = obs.PerChannelMinMaxObserver.with_args(**_CHANNELS)
 per_channel_weight_observer_range_neg_127_to_127 = \
     default_per_channel_weight_observer.with_args(**_NARROW)
-default_dynamic_quant_observer = obs.PlaceholderObserver.with_args(**_BYTE, is_dynamic=True)
+default_dynamic_quant_observer = PlaceholderObserver.with_args(**_BYTE, is_dynamic=True)
 default_float_qparams_observer = obs.PerChannelMinMaxObserver.with_args(**_FLOAT_POINTS)
-default_fixed_qparams_range_0to1_observer = obs.FixedQParamsObserver.with_args(
+default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(
     scale=1 / 256, zero_point=0, **_BYTE)
 default_affine_fixed_qparams_observer = default_fixed_qparams_range_0to1_observer
-default_fixed_qparams_range_neg1to1_observer = obs.FixedQParamsObserver.with_args(
+default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
     scale=2 / 256, zero_point=128, **_BYTE)
 default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
-default_reuse_input_observer = obs.ReuseInputObserver
+default_reuse_input_observer = ReuseInputObserver
 
 # ---- fake quantization ---------------------------------------------------------------------------
 _moving = obs.MovingAverageMinMaxObserver
@@ -102,19 +109,19 @@ default_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_weight
 per_channel_dynamic_qconfig = QConfig(default_dynamic_quant_observer,
                                       default_per_channel_weight_observer)
 float16_dynamic_qconfig = QConfig(
-    obs.PlaceholderObserver.with_args(dtype=flambeau.float16, is_dynamic=True),
-    obs.PlaceholderObserver.with_args(dtype=flambeau.float16))
-float16_static_qconfig = QConfig(*2 * [obs.PlaceholderObserver.with_args(dtype=flambeau.float16)])
+    PlaceholderObserver.with_args(dtype=flambeau.float16, is_dynamic=True),
+    PlaceholderObserver.with_args(dtype=flambeau.float16))
+float16_static_qconfig = QConfig(*2 * [PlaceholderObserver.with_args(dtype=flambeau.float16)])
 float_qparams_weight_only_qconfig = QConfig(default_placeholder_observer,
                                             default_float_qparams_observer)
 default_qat_qconfig = QConfig(default_fake_quant, default_weight_fake_quant)
 default_qat_qconfig_v2 = QConfig(default_fused_act_fake_quant, default_fused_wt_fake_quant)
 default_dynamic_qat_qconfig = QConfig(default_dynamic_fake_quant, default_weight_fake_quant)
 default_embedding_qat_qconfig = QConfig(
-    obs.NoopObserver.with_args(dtype=flambeau.float32), default_embedding_fake_quant)
+    NoopObserver.with_args(dtype=flambeau.float32), default_embedding_fake_quant)
 default_weight_only_qconfig = QConfig(Identity, default_weight_fake_quant)
 default_activation_only_qconfig = QConfig(default_fake_quant, Identity)
-default_reuse_input_qconfig = QConfig(default_reuse_input_observer, obs.NoopObserver)
+default_reuse_input_qconfig = QConfig(default_reuse_input_observer, NoopObserver)
 default_symmetric_qnnpack_qconfig = QConfig(
     HistogramObserver.with_args(**_QINT8, reduce_range=False, eps=2**-12),
     weight_observer_range_neg_127_to_127)

@@ -66,7 +66,7 @@ def _is_fused(module: Module) -> bool:
     return isinstance(module, intrinsic._FusedModule)
 
 
-def _add_observers(module: Module, kinds: set[Any], whole: set[Any], is_qat: bool) -> None:
+def _add_observers(module: Module, kinds: set[Any], as_one: set[Any], is_qat: bool) -> None:
     """Watch the layers of the kinds; nothing inside of those that are quantized as one."""
     for child in list(module.children()):
         kind = type(child)
@@ -76,11 +76,11 @@ def _add_observers(module: Module, kinds: set[Any], whole: set[Any], is_qat: boo
         if isinstance(child, quantized.FloatFunctional):
             if child.qconfig is not None:
                 setattr(child, _WATCHER, child.qconfig.activation())
-        elif child.qconfig is not None and (_is_fused(child) or kind in whole or (
+        elif child.qconfig is not None and (_is_fused(child) or kind in as_one or (
                 kind in kinds and not list(child.children()))):
             _watch(child, is_qat)
         elif not hasattr(child, _WATCHER):
-            _add_observers(child, kinds, whole, is_qat)
+            _add_observers(child, kinds, as_one, is_qat)
 
 
 def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
@@ -113,8 +113,8 @@ def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
                          "get_default_qconfig('x86')")
     propagate_qconfig_(model)
     kinds = set(allow_list or mappings.get_default_qconfig_propagation_list())
-    whole = set(observer_non_leaf_module_list or ())
-    _add_observers(model, kinds, whole, is_qat=bool(whole))
+    as_one = set(observer_non_leaf_module_list or ())
+    _add_observers(model, kinds, as_one, is_qat=bool(as_one))
     return model
 
 

@@ -8,38 +8,33 @@ from flambeau.nn import Module
 __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
-class QuantStub(Module):
+class _Stub(Module):
+    """Passes numbers, and keeps the configuration that it is given."""
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Any) -> Any:
+        """The input."""
+        return x
+
+
+class QuantStub(_Stub):
     """Passes numbers, which an observer watches; `convert` makes it quantize them.
 
     Args:
         qconfig: The configuration; None: that of the network.
     """
 
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
-
-
-class DeQuantStub(Module):
+class DeQuantStub(_Stub):
     """Passes numbers; `convert` makes it dequantize them.
 
     Args:
         qconfig: The configuration; None: that of the network.
     """
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
-
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
 
 
 class QuantWrapper(Module):

@@ -15,12 +15,12 @@ from flambeau.core.wrapped import called
 
 _op = {**functions, **_core.operators()}
 
-#: These move elements; with scales of channels, those of the second line alone.
+#: These move elements; of tensors with scales of channels, see `_moved_channels`.
 _MOVING = frozenset(
     "chunk diagonal expand expand_as flatten flip getitem index_select masked_select movedim "
     "moveaxis narrow permute ravel repeat reshape roll select slice split squeeze swapaxes t take "
     "tensor_split tile transpose unbind unflatten unfold unsqueeze view view_as alias as_strided "
-    "gather repeat_interleave iter pixel_shuffle channel_shuffle T mT mH H".split())
+    "gather repeat_interleave iter pixel_shuffle channel_shuffle".split())
 _KEEPING = frozenset("clone contiguous detach cpu cuda requires_grad_ pin_memory".split())
 #: These choose among elements by their order, which scales above zero keep.
 _CHOOSING = frozenset("max min amax amin sort topk msort max_pool1d max_pool2d max_pool3d "
@@ -71,7 +71,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return found(func, name, args, kwargs)
     # What writes is computed as what does not, and copied: the integers stay the same memory.
     plain = _op[name] if name in _op else getattr(_core.Tensor, name, None)
-    if name not in ("copy", "setitem", "fill", "zero") and name in _MOVING | _KEEPING:
+    if name in _MOVING | _KEEPING:
         raise NotImplementedError(f"{name}_() is not supported for quantized tensors: write "
                                   f"x = x.{name}(...)")
     return _written(args[0], found(plain, name, args, kwargs))

@@ -48,10 +48,9 @@ class Quantizer(NamedTuple):
             return per_channel_affine_float_qparams
         return per_channel_affine
 
-    def _along(self, values: Any, ndim: int) -> Any:
-        """Values of channels, as float32 that broadcast against a tensor."""
-        assert self.axis is not None
-        return values.float().reshape([-1 if k == self.axis else 1 for k in range(ndim)])
+    def along(self, values: Any, ndim: int) -> Any:
+        """Values of channels, which broadcast against a tensor."""
+        return values.reshape([-1 if k == self.axis else 1 for k in range(ndim)])
 
     def integers(self, x: Any, dtype: Any) -> Any:
         r"""The integers that stand for numbers: ``clamp(round(x / scale) + zero_point)``.
@@ -65,22 +64,21 @@ class Quantizer(NamedTuple):
             inverse = 1.0 / scale if scale else float("inf")
             steps, zero = x * _float32(inverse), self.zero_point
         elif self.scheme is per_channel_affine_float_qparams:
-            scale, zero = (self._along(v, x.ndim) for v in (self.scale, self.zero_point))
+            scale, zero = (self.along(v.float(), x.ndim) for v in (self.scale, self.zero_point))
             return _stored(_op["round"](x * scale.reciprocal() + zero), low, high, dtype)
         else:
-            steps = x * self._along(self.scale, x.ndim).reciprocal()
-            zero = self._along(self.zero_point, x.ndim)
+            steps = x * self.along(self.scale.float(), x.ndim).reciprocal()
+            zero = self.along(self.zero_point.float(), x.ndim)
         return _stored(_op["round"](steps).double() + zero, low, high, dtype)
 
     def numbers(self, integers: Any) -> Any:
         """What integers stand for, in float32: ``scale * (q - zero_point)``."""
         if self.axis is None:
             return _wide(integers, self.zero_point) * _float32(self.scale)
-        scale = self._along(self.scale, integers.ndim)
         zero = self.zero_point if self.scheme is per_channel_affine_float_qparams \
             else self.zero_point.double()
-        shape = [-1 if k == self.axis else 1 for k in range(integers.ndim)]
-        return (integers.to(zero.dtype) - zero.reshape(shape)).float() * scale
+        steps = integers.to(zero.dtype) - self.along(zero, integers.ndim)
+        return steps.float() * self.along(self.scale.float(), integers.ndim)
 
     def same(self, other: Quantizer) -> bool:
         """Whether both say the same."""

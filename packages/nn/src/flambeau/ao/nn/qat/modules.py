@@ -19,6 +19,10 @@ class _Rounded:
     qconfig: Any
     weight_fake_quant: Any
 
+    def __init__(self, *args: Any, qconfig: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._round_with(qconfig)
+
     def _round_with(self, qconfig: Any) -> None:
         if not qconfig:
             raise AssertionError(f"{type(self).__name__}: qconfig must be given: write "
@@ -57,8 +61,8 @@ class Linear(_Rounded, layers.Linear):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True,
                  qconfig: Any = None, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
-        self._round_with(qconfig)
+        super().__init__(in_features, out_features, bias, qconfig=qconfig, device=device,
+                         dtype=dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The product with the rounded weight."""
@@ -86,10 +90,6 @@ def conv_arguments(mod: Any) -> dict[str, Any]:
 
 
 class _Conv(_Rounded):
-    def __init__(self, *args: Any, qconfig: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._round_with(qconfig)
-
     def forward(self, input: Tensor) -> Tensor:
         """The convolution with the rounded weight."""
         this: Any = self
@@ -127,10 +127,6 @@ class Conv3d(_Conv, layers.Conv3d):
 class Embedding(_Rounded, layers.Embedding):
     """`flambeau.nn.Embedding` with a rounded weight, which ``qconfig`` says how to round."""
 
-    def __init__(self, *args: Any, qconfig: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._round_with(qconfig)
-
     def forward(self, input: Tensor) -> Tensor:
         """Rows of the rounded weight."""
         return F.embedding(input, self.weight_fake_quant(self.weight), self.padding_idx,
@@ -147,10 +143,6 @@ class Embedding(_Rounded, layers.Embedding):
 
 class EmbeddingBag(_Rounded, layers.EmbeddingBag):
     """`flambeau.nn.EmbeddingBag` with a rounded weight, which ``qconfig`` says how to round."""
-
-    def __init__(self, *args: Any, qconfig: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._round_with(qconfig)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None,
                 per_sample_weights: Tensor | None = None) -> Tensor:

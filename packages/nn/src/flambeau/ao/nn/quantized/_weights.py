@@ -11,7 +11,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core.quantized.schemes import Quantizer
+from flambeau.core.quantized.schemes import RANGES, Quantizer
 from flambeau.core.quantized.tensor import QuantizedTensor, wrap
 
 Product = Callable[[Tensor, Tensor], Tensor]
@@ -46,8 +46,7 @@ def centered(x: QuantizedTensor) -> Tensor:
     quantizer = x._quantizer
     if quantizer.axis is None:
         return x._values.float() - float(quantizer.zero_point)
-    shape = [-1 if k == quantizer.axis else 1 for k in range(x.ndim)]
-    return x._values.float() - quantizer.zero_point.float().reshape(shape)
+    return x._values.float() - quantizer.along(quantizer.zero_point.float(), x.ndim)
 
 
 def scales_of(weight: QuantizedTensor) -> Tensor:
@@ -90,6 +89,6 @@ def product(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None, mu
     if bias is not None:
         sums = sums + (bias.detach().float() / one).reshape(along)
     numbers = flambeau.round(sums * (one / scale).reshape(along)) + zero_point
-    low, high = (0, 255) if x._dtype is flambeau.quint8 else (-128, 127)
+    low, high = RANGES[x._dtype]
     integers = numbers.clamp(max(low, zero_point) if relu else low, high)
     return wrap(integers.to(x._values.dtype), x._dtype, Quantizer(scale, zero_point))

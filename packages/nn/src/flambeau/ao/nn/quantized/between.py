@@ -5,6 +5,8 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core.quantized.schemes import RANGES, Quantizer
+from flambeau.core.quantized.tensor import wrap
 from flambeau.nn import Identity, Module
 
 __all__ = ["DeQuantize", "FXFloatFunctional", "FloatFunctional", "QFunctional", "Quantize"]
@@ -164,7 +166,7 @@ class QFunctional(Module):
 
     def add_scalar(self, x: Any, y: float) -> Any:
         """``x + y`` with a number: the zero point moves, or both move where it has no room."""
-        least, greatest = (0, 255) if x.dtype is flambeau.quint8 else (-128, 127)
+        least, greatest = RANGES[x.dtype]
         scale, zero = x.q_scale(), x.q_zero_point()
         moved = zero - round(y / scale)
         if least <= moved <= greatest:
@@ -184,7 +186,7 @@ class QFunctional(Module):
             return _with(x, x.q_scale() * y, x.q_zero_point())
         if y == 0:
             return flambeau.quantize_per_tensor(flambeau.zeros(x.shape), 1.0, 0, x.dtype)
-        low, high = (0, 255) if x.dtype is flambeau.quint8 else (-128, 127)
+        low, high = RANGES[x.dtype]
         return flambeau.quantize_per_tensor(x.dequantize() * y, x.q_scale() * -y,
                                             high + low - x.q_zero_point(), x.dtype)
 
@@ -214,7 +216,4 @@ class QFunctional(Module):
 
 def _with(x: Any, scale: float, zero_point: int) -> Any:
     """The same integers with another scale."""
-    from flambeau.core.quantized.schemes import Quantizer
-    from flambeau.core.quantized.tensor import wrap
-
     return wrap(x.int_repr(), x.dtype, Quantizer(scale, zero_point))

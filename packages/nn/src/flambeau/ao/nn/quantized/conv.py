@@ -30,9 +30,6 @@ class _Conv(OutputScale, Module):
         sizes = self._FLOAT(in_channels, out_channels, kernel_size, stride, padding, dilation,
                             groups=groups, bias=bias, padding_mode=padding_mode, device="meta")
         self._take_sizes(sizes)
-        weight = flambeau.zeros(sizes.weight.shape)
-        self.set_weight_bias(flambeau.quantize_per_tensor(weight, 1.0, 0, flambeau.qint8),
-                             flambeau.zeros(out_channels) if bias else None)
 
     def _take_sizes(self, sizes: Any) -> None:
         self.__dict__["_sizes"] = sizes
@@ -40,6 +37,9 @@ class _Conv(OutputScale, Module):
                      "dilation", "groups", "padding_mode", "output_padding", "transposed"):
             setattr(self, name, getattr(sizes, name))
         self.scale, self.zero_point = 1.0, 0
+        weight = flambeau.zeros(sizes.weight.shape)
+        self.set_weight_bias(flambeau.quantize_per_tensor(weight, 1.0, 0, flambeau.qint8),
+                             None if sizes.bias is None else flambeau.zeros(sizes.out_channels))
 
     def _get_name(self) -> str:
         kind = self._FLOAT.__name__
@@ -138,9 +138,6 @@ class _ConvTranspose(_Conv):
         sizes = self._FLOAT(in_channels, out_channels, kernel_size, stride, padding,
                             output_padding, groups, bias, dilation, padding_mode, device="meta")
         self._take_sizes(sizes)
-        weight = flambeau.zeros(sizes.weight.shape)
-        self.set_weight_bias(flambeau.quantize_per_tensor(weight, 1.0, 0, flambeau.qint8),
-                             flambeau.zeros(out_channels) if bias else None)
 
     def _multiply(self, x: Tensor, weight: Tensor) -> Tensor:
         s = self._sizes
