@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from torch_suite import causes, driver, names, report, scope, stubs, table
+from torch_suite import alias, causes, driver, names, report, scope, stubs, table
 
 
 @pytest.mark.parametrize(("kind", "message", "cause"), [
@@ -14,6 +14,8 @@ from torch_suite import causes, driver, names, report, scope, stubs, table
     ("AttributeError", "module 'flambeau' has no attribute 'lobpcg'", "absent: torch.lobpcg"),
     ("AttributeError", "module 'flambeau.nn' has no attribute 'X'", "absent: torch.nn.X"),
     ("AttributeError", "'Tensor' object has no attribute 'coalesce'", "absent: Tensor.coalesce"),
+    ("NotImplementedError", "torch.fx.f is not part of Flambeau, which this program runs with",
+     "absent: torch.fx.f"),
     ("ImportError", "cannot import name 'f' from 'torch.fx' (x.py)", "absent: torch.fx.f"),
     ("TypeError", "dtype must be a dtype, not <absent torch.qint8>", "absent: torch.qint8"),
     ("AttributeError", "<module 'torch' (<a.B at 0x1>)> does not have the attribute '_f'",
@@ -43,7 +45,7 @@ def test_private_attributes_count_where_flambeau_itself_asks_for_them():
     ("absent: torch.lobpcg", "TestX.test_lobpcg_cpu", True),
     ("AssertionError: Scalars are not equal!", "TestX.test_sum_cpu", True),
     ("absent: torch._C._jit_set", "TestX.test_y", False),
-    ("absent: torch.qint8", "TestX.test_y", False),
+    ("absent: torch.qint8", "TestX.test_y", True),
     ("absent: torch.bits8", "TestX.test_y", False),
     ("dtypes: more than PyTorch has", "TestX.test_y", False),
     ("dtypes: without complex32", "TestX.test_y", False),
@@ -118,9 +120,18 @@ def test_stubs_serve_at_import_and_refuse_in_tests(monkeypatch):
 
 
 def test_names():
-    assert names.flambeau_name("torch.nn.functional") == "flambeau.nn.functional"
     assert names.is_source("torch.testing._internal.common_utils")
     assert not names.is_source("torch.testing_more")
+
+
+def test_dropped_names_are_stubs_while_files_are_imported_only(monkeypatch):
+    look_up = alias.tolerant(lambda module, name: 3 if name == "known" else None)
+    assert look_up("nn", "known") == 3
+    assert isinstance(look_up("nn", "gone"), stubs.Stub)
+    assert look_up("_C", "has_lapack") is True
+    assert look_up("nn", "__path__") is None
+    monkeypatch.setattr(stubs.Clock, "running", True)
+    assert look_up("nn", "gone") is None
 
 
 def test_table(tmp_path):

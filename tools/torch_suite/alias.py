@@ -1,8 +1,8 @@
-"""`import torch` answered by Flambeau.
+"""The alias that programs run with, and what PyTorch's own tests need beyond it.
 
-Each module `torch.x` becomes an object of its own that looks a name up, in this order, in the
-table of `names`, in `flambeau.x`, and among the stubs. The modules of PyTorch that are tests or
-plain Python on top of its public names are executed from PyTorch's own text, wherever that lies.
+`import torch` is answered by `flambeau.as_torch`, as it is for users. Added are the library of the
+tests, executed from PyTorch's own text wherever that lies; the few private names of `names`; and,
+while the files of the tests are imported, stubs for names that PyTorch has dropped since.
 """
 
 from __future__ import annotations
@@ -13,90 +13,30 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import names, stand_ins
+from . import names
 from .stubs import Clock, absent
 
-LIBRARY = "flambeau"
-NOTHING = object()
 ROOTS = ("torch", "functorch", "torchgen", "caffe2")
+#: Files of the frames between a question and the one that asks it.
+BETWEEN = ("/as_torch/", "importlib")
 
 
-class AliasModule(types.ModuleType):
-    """`torch.x`, whose names are those of `flambeau.x`."""
-
-    def __init__(self, name: str, target: types.ModuleType) -> None:
-        super().__init__(name)
-        self.__dict__["_target"] = target
-        self.__dict__["__path__"] = []
-        self.__dict__["__file__"] = getattr(target, "__file__", None)
-
-    def __getattr__(self, name: str) -> Any:
-        full = f"{self.__name__}.{name}"
-        if full in names.NAMES:
-            return names.value(full)
-        found = getattr(self._target, name, NOTHING)
-        if names.has_below(full):
-            return importlib.import_module(full)
-        if _is_library(found):      # under the name it has itself, as `F.grad` is `nn.grad`
-            own = getattr(found, "__name__", "").removeprefix(LIBRARY)
-            return importlib.import_module(f"torch{own}")
-        if found is not NOTHING:
-            return found
-        if full.startswith("torch._foreach_") and not names.is_missing(full):
-            return getattr(stand_ins.lists(), name)
-        return self.__dir__() if name == "__all__" else absent(full)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Assign in Flambeau, as a test that replaces a function does; modules are kept here."""
-        if isinstance(value, types.ModuleType) or name.startswith("__"):
-            # A function hides the module of its name, as `torch.autograd.gradcheck` does.
-            if not callable(getattr(self._target, name, None)):
-                self.__dict__[name] = value
-        elif (full := f"{self.__name__}.{name}") in names.ASSIGNED:
-            names.ASSIGNED[full](value)
-        else:
-            setattr(self._target, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(self._target, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted(name for name in dir(self._target) if not name.startswith("_"))
-
-
-def _is_library(value: object) -> bool:
-    return isinstance(value, types.ModuleType) and value.__name__.startswith(LIBRARY)
-
-
-class AbsentModule(types.ModuleType):
-    """A module that Flambeau does not have: names of the table, then stubs."""
-
-    def __getattr__(self, name: str) -> Any:
-        full = f"{self.__name__}.{name}"
-        return names.value(full) if full in names.NAMES else absent(full)
-
-
-class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules of PyTorch's names."""
+class SourceFinder(importlib.abc.MetaPathFinder):
+    """The first finder: modules that are executed from PyTorch's text."""
 
     def __init__(self, sources: Path | None) -> None:
-        self.sources = source_folders(sources)
+        self.folders = source_folders(sources)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in ROOTS:
+        if not names.is_source(name):
             return None
-        if names.is_source(name) and (spec := self.source(name)):
-            return spec
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def source(self, name: str) -> importlib.machinery.ModuleSpec | None:
-        for folder in self.sources:
+        for folder in self.folders:
             base = folder.joinpath(*name.split("."))
             for file in (base / "__init__.py", base.with_suffix(".py")):
                 if file.is_file():
@@ -106,13 +46,27 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     )
         return None
 
+
+class DroppedModule(types.ModuleType):
+    """A module that PyTorch has dropped: names of the table, then stubs."""
+
+    def __getattr__(self, name: str) -> Any:
+        full = f"{self.__name__}.{name}"
+        return names.value(full) if full in names.NAMES else absent(full)
+
+
+class DroppedFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """The last finder: modules that PyTorch has dropped, while test files are imported."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] not in ROOTS or Clock.running:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        try:
-            return AliasModule(spec.name, importlib.import_module(names.flambeau_name(spec.name)))
-        except ImportError:
-            if Clock.running and not names.has_below(spec.name):
-                raise ModuleNotFoundError(f"Unsupported: {spec.name}", name=spec.name) from None
-            return AbsentModule(spec.name)
+        return DroppedModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         pass
@@ -121,24 +75,59 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def source_folders(sources: Path | None) -> list[Path]:
     """Where PyTorch's text is: the tree of the tests, then the installed wheel."""
     folders = [sources] if sources else []
-    wheel = importlib.machinery.PathFinder.find_spec("torchgen", outside_shim())
+    wheel = importlib.machinery.PathFinder.find_spec("torchgen")
     if wheel and wheel.origin:
         folders.append(Path(wheel.origin).parent.parent)
     return folders
 
 
-def outside_shim() -> list[str]:
-    shim = str(Path(__file__).parent / "shim")
-    return [entry for entry in sys.path if entry != shim]
+def tolerant(look_up: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
+    """What the alias finds, else the table's answer, else a stub while test files are imported."""
+
+    def found(module: str, name: str) -> Any:
+        full = ".".join(("torch", *filter(None, (module, name))))
+        if full in names.NAMES:
+            return names.value(full)
+        value = look_up(module, name)
+        if value is None and not Clock.running and not name.startswith("__") and asks():
+            return absent(full)
+        return value
+
+    return found
 
 
-def install(sources: Path | None) -> types.ModuleType:
-    """Make `torch` mean Flambeau in this process; return it."""
-    for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
-        del sys.modules[name]
-    sys.meta_path.insert(0, AliasFinder(sources))
-    torch = importlib.import_module("torch")
-    methods = {name: getattr(torch.Tensor, other) for name, other in names.METHODS.items()}
-    importlib.import_module("flambeau.core._core").install_tensor_methods(methods)
-    importlib.import_module("flambeau.random").set_algorithm("mt19937")     # seeds give its numbers
-    return torch
+def asks() -> bool:
+    """Say whether a file of the tests looks the name up, rather than Flambeau or a library."""
+    frame = sys._getframe(2)
+    while frame.f_back and any(word in frame.f_code.co_filename for word in BETWEEN):
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    library = importlib.import_module("flambeau").__path__[0]
+    return "/torch/testing/" in file or not ("site-packages" in file or file.startswith(library))
+
+
+def install(sources: Path | None) -> None:
+    """Make `torch` mean Flambeau in this process."""
+    importlib.import_module("flambeau.as_torch")
+    placeholders = importlib.import_module("flambeau.as_torch.placeholders")
+    placeholders.look_up = tolerant(placeholders.look_up)
+    sys.meta_path.insert(0, SourceFinder(sources))
+    sys.meta_path.append(DroppedFinder())
+
+
+def adjust() -> None:
+    """What old test files do at import and a newer PyTorch refuses."""
+    quantized: Any = importlib.import_module("torch.backends.quantized")
+    quantized.supported_engines = [*quantized.supported_engines, "none"]
+    keep_global_hooks()
+
+
+def keep_global_hooks() -> None:
+    """Let tests empty the tables of the hooks of all modules by assigning them."""
+    module: Any = importlib.import_module("torch.nn.modules.module")
+
+    def __setattr__(self: types.ModuleType, name: str, value: Any) -> None:
+        names.ASSIGNED.get(f"torch.nn.modules.module.{name}", lambda value: None)(value)
+        types.ModuleType.__setattr__(self, name, value)
+
+    module.__class__ = type("WithTables", (type(module),), {"__setattr__": __setattr__})

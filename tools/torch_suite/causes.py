@@ -6,8 +6,11 @@ import re
 
 ABSENT = (
     (re.compile(r"Unsupported: ([\w.\[\]()]+)"), "{0}"),
+    (re.compile(r"((?:torch|functorch)[\w.]*) is not part of Flambeau"), "{0}"),
+    (re.compile(r"<((?:torch|functorch)[\w.]*), which Flambeau has not>"), "{0}"),
     (re.compile(r"<absent ([\w.\[\]()]+)>"), "{0}"),
-    (re.compile(r"module 'flambeau\.?([\w.]*)' has no attribute '(\w+)'"), "torch.{0}.{1}"),
+    (re.compile(r"module '(?:flambeau|torch)\.?([\w.]*)' has no attribute '(\w+)'"),
+     "torch.{0}.{1}"),
     (re.compile(r"No module named 'flambeau\.?([\w.]*)'"), "torch.{0}"),
     (re.compile(r"<module '(torch[\w.]*)'.*> does not have the attribute '(\w+)'"), "{0}.{1}"),
     (re.compile(r"'(?:Tensor|Parameter|flambeau\.core\._core\.Tensor)' (?:object )?has no "

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import judge, tolerant
+from . import alias, judge, tolerant
 
 # Names that NumPy 2 dropped and PyTorch's tests of their time use.
 NUMPY_NAMES = {"float_": "float64", "complex_": "complex128", "product": "prod", "in1d": "isin",
@@ -60,6 +60,7 @@ def prepare(engine: str, suite: Path, sources: Path | None) -> None:
     importlib.import_module("torch")
     if engine == "flambeau":
         judge.accept_other_words()
+        alias.adjust()
         library = importlib.import_module("torch.testing._internal.common_utils")
         judge.read_names_as_pytorch(library.TestCase)
     else:

@@ -21,15 +21,6 @@ SOURCES = (
 # A table of the arguments of all of PyTorch's functions; without it tests read signatures.
 GENERATED = "torch.testing._internal.generated.annotated_fn_args"
 
-# Module of PyTorch -> module of Flambeau, where the two differ by more than the first word.
-MODULES = {
-    "functorch": "flambeau.func",
-    "functorch.experimental": "flambeau.func",
-    "torch.autograd.gradcheck": "flambeau.autograd",
-    "torch._C._nn": "flambeau.nn.functional",
-    "torch.functional": "flambeau",
-}
-
 
 class Made:
     """A value of the table that is made when it is asked for."""
@@ -52,12 +43,6 @@ class Missing:
 # Name of PyTorch -> a value, or a callable without arguments in `Made` that makes it.
 NAMES: dict[str, Any] = {
     "torch._C._DisableFuncTorch": contextlib.nullcontext,
-    "torch._C._DisableTorchDispatch": contextlib.nullcontext,
-    "torch._C.DisableTorchFunction": Path("flambeau._C.DisableTorchFunction"),
-    "torch._C.DisableTorchFunctionSubclass": Path("flambeau._C.DisableTorchFunctionSubclass"),
-    "torch._C._disabled_torch_function_impl": Path("flambeau._C._disabled_torch_function_impl"),
-    "torch._C._autograd.SavedTensor": Path("flambeau.autograd.SavedTensor"),
-    "torch._C._functions.DelayedError": stand_ins.DelayedError,
     "torch._C._functions.UndefinedGrad": stand_ins.UndefinedGrad,
     "torch._C._debug_only_are_vmap_fallback_warnings_enabled": stand_ins.no,
     "torch._C._debug_only_display_vmap_fallback_warnings": stand_ins.nothing,
@@ -68,31 +53,19 @@ NAMES: dict[str, Any] = {
     "torch._C._get_privateuse1_backend_name": lambda: "privateuseone",
     "torch._C._set_grad_enabled": Path("flambeau.set_grad_enabled"),
     "torch._C._jit_clear_class_registry": stand_ins.nothing,
-    "torch._C._jit_set_emit_hooks": stand_ins.nothing,
     "torch._C.has_lapack": True,
     "torch._C.has_spectral": True,
-    "torch._C.is_grad_enabled": Path("flambeau.is_grad_enabled"),
     "torch._foreach_copy": Missing(),
     "torch._foreach_zero": Missing(),
-    "torch._utils.ExceptionWrapper": stand_ins.ExceptionWrapper,
-    "torch._utils._element_size": stand_ins.element_size,
-    "torch._vmap_internals._vmap": Path("flambeau.func.vmap"),
     "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
-    "torch.autograd.torch": Made(lambda: importlib.import_module("torch")),
-    "torch.autograd.kineto_available": stand_ins.no,
     "torch.distributions.dirichlet._Dirichlet_backward": stand_ins.dirichlet_backward,
     "torch.distributions.kl._kl_expfamily_expfamily":
         Path("flambeau.distributions.kl.multivariate.exponential_family"),
-    "torch.jit.TracerWarning": stand_ins.ScriptState,
     "torch.jit._recursive": stand_ins.ScriptState,
     "torch.jit._state": stand_ins.ScriptState,
-    "torch.ops": stand_ins.Operators(),
-    "torch.save": Made(stand_ins.save),
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     f"{GENERATED}.annotated_args": {},
-    "torch.torch": Made(lambda: importlib.import_module("torch")),
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,
-    "torch._segment_reduce": Path("flambeau.segment_reduce"),
     "torch._validate_sparse_compressed_tensor_args": stand_ins.validate_compressed,
     "torch._validate_sparse_coo_tensor_args": stand_ins.validate_coordinates,
     **{f"torch._validate_{layout}_tensor_args":
@@ -107,15 +80,9 @@ ASSIGNED = {
     for kind in ("backward", "forward", "forward_pre")
 }
 
-# Private method of Tensor -> Flambeau's method that does it.
-METHODS = {
-    "__rdiv__": "__rtruediv__",
-}
-
 # Values that tables and comparisons mention and Flambeau does not have, by their type.
 ABSENT_VALUES = {
-    "dtype": ("qint8", "qint32", "quint8", "quint4x2", "quint2x4", "bits1x8", "bits2x4",
-              "bits4x2", "bits8", "bits16"),
+    "dtype": ("quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16"),
     "layout": ("_mkldnn",),
 }
 
@@ -134,11 +101,6 @@ for _kind, _names in ABSENT_VALUES.items():
         NAMES[f"torch.{_name}"] = Made(functools.cache(_make))
 
 
-def has_below(module: str) -> bool:
-    """Say whether the table has names below a module, which the alias must then have too."""
-    return any(full.startswith(module + ".") for full in NAMES)
-
-
 def is_source(name: str) -> bool:
     """Say whether a module is executed from PyTorch's own text."""
     within = any(name == source or name.startswith(source + ".") for source in SOURCES)
@@ -148,11 +110,6 @@ def is_source(name: str) -> bool:
 def is_missing(full: str) -> bool:
     """Say whether PyTorch of the tests' time had no such name, which a test file relies on."""
     return isinstance(NAMES.get(full), Missing)
-
-
-def flambeau_name(name: str) -> str:
-    """Return the name of Flambeau's module."""
-    return MODULES.get(name, "flambeau" + name.removeprefix("torch"))
 
 
 def value(full: str) -> Any:

@@ -11,11 +11,6 @@ import re
 # (reason, pattern of causes, pattern of test ids); an empty pattern matches nothing.
 RULES: tuple[tuple[str, str, str], ...] = (
     (
-        "quantized tensors: refused with advice",
-        r"absent: .*(?:quant|qu?int|torch\.ao\b|\bQU?Int\w*Storage)|tensors are not quantized",
-        r"[Qq]uantiz|_qu?int\d",
-    ),
-    (
         "named tensors: an experiment that PyTorch no longer develops",
         r"absent: .*(?:refine_names|align_to|align_as|rename_?|names)\b|'names'",
         r"[Nn]amed_?[Tt]ensor|named_(?:inference|any)",

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-import importlib.util
-import traceback
 from typing import Any
-
-from .stubs import Clock, absent
 
 
 def no(*args: Any, **kwargs: Any) -> bool:
@@ -46,55 +41,10 @@ def validate_coordinates(indices: Any, values: Any, size: Any, is_coalesced: Any
     flambeau.sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced)
 
 
-class Operators:
-    """`torch.ops`: what was registered, and placeholders for PyTorch's own operators."""
-
-    load_library = staticmethod(nothing)
-
-    def __init__(self, path: str = "torch.ops") -> None:
-        self._path = path
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        full = f"{self._path}.{name}"
-        if self._path == "torch.ops":
-            return Operators(full)
-        made = importlib.import_module("flambeau").ops
-        try:
-            return getattr(getattr(made, self._path.rpartition(".")[2]), name)
-        except AttributeError:
-            return absent(full)
-
-
 class ScriptState:
     """What the set-up of tests that may use TorchScript puts back: there is nothing."""
 
     ignore_lib_warnings = _clear_class_state = ConcreteTypeStore = staticmethod(nothing)
-
-
-class ExceptionWrapper:
-    """An error of another process, as `torch._utils.ExceptionWrapper` carries it."""
-
-    def __init__(self, exc_info: Any, where: str = "in background") -> None:
-        self.exc_type, self.where = exc_info[0], where
-        self.exc_msg = "".join(traceback.format_exception(*exc_info))
-
-    def reraise(self) -> None:
-        raise self.exc_type(f"Caught {self.exc_type.__name__} {self.where}.\n{self.exc_msg}")
-
-
-class DelayedError:
-    """Passes tensors on and raises in backward."""
-
-    def __init__(self, message: str, count: int) -> None:
-        self.message = message
-
-    def __call__(self, *tensors: Any) -> Any:
-        def fail() -> None:
-            raise RuntimeError(self.message)
-
-        return _identity(fail).apply(*tensors)
 
 
 class UndefinedGrad:
@@ -119,22 +69,6 @@ def _identity(in_backward: Any) -> Any:
     return type("Identity", (function,), methods)
 
 
-def save() -> Any:
-    """`torch.save`; a file that saves a module while it is imported goes on without."""
-    real = importlib.import_module("flambeau").save
-
-    def tolerant(*args: Any, **kwargs: Any) -> None:
-        with contextlib.suppress(TypeError):
-            real(*args, **kwargs)
-
-    return real if Clock.running else tolerant
-
-
-def element_size(dtype: Any) -> int:
-    """`torch._utils._element_size`."""
-    return int(dtype.itemsize)
-
-
 def dirichlet_backward(sample: Any, concentration: Any, grad: Any) -> Any:
     """`torch.distributions.dirichlet._Dirichlet_backward`."""
     ops = importlib.import_module("flambeau").core.ops
@@ -157,15 +91,3 @@ def storage_types() -> dict[Any, str]:
              "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
              "bfloat16": "BFloat16", "cdouble": "ComplexDouble", "cfloat": "ComplexFloat"}
     return {getattr(flambeau, dtype): f"{name}Storage" for dtype, name in names.items()}
-
-
-@functools.cache
-def lists() -> Any:
-    """What programs get for `torch._foreach_...`, without the alias that importing it installs."""
-    flambeau = importlib.import_module("flambeau")
-    file = f"{flambeau.__path__[0]}/as_torch/stands/lists.py"
-    spec = importlib.util.spec_from_file_location("foreach", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -82,6 +82,10 @@ def adjust(torch: Any) -> None:
         direct if kind is operator else kind)
     engines = [*torch.backends.quantized.supported_engines, "none"]
     type(torch.backends.quantized).supported_engines = property(lambda self: list(engines))
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError:    # its operators are compiled for another build
+        sys.modules["torchvision"] = None  # type: ignore[assignment]  # an ImportError, then
 
 
 def install(suite: Path, sources: Path | None) -> None:

@@ -41,7 +41,14 @@ def _check_is_size(i: int, message: Callable[[], object] | None = None, *,
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor,
                            message: Callable[[], object] | None = None) -> None:
-    """Raise an error of a type unless all elements are true."""
+    """Raise an error of a type unless all elements are true.
+
+    Raises:
+        TypeError: The condition is not a tensor.
+    """
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, got {type(cond).__name__}; torch._check takes "
+                        "a bool")
     _check_with(error_type, bool(cond.all()), message)
 
 

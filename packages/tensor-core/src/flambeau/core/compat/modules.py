@@ -38,7 +38,7 @@ class SettingsModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         state = _STATES[self.__name__.partition(".")[2]]
         if name in state:
-            return state[name]
+            return list(state[name]) if type(state[name]) is list else state[name]
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name,
                              obj=self)
 

@@ -116,6 +116,12 @@ def _cuda_is_built(state: Arguments, given: Arguments) -> bool:
     return rooms.installed("cuda")
 
 
+def _known_engine(name: Any) -> None:
+    if name not in (*_ENGINES, "none"):
+        raise RuntimeError(f"flambeau.backends.quantized.engine must be one of "
+                           f"{', '.join(_ENGINES)} and none, got {name!r}")
+
+
 def _absent(library: str, *rows: Row) -> tuple[Row, ...]:
     return (_row("is_available() -> bool", False, f"False: {library} is not used"), *rows)
 
@@ -133,6 +139,7 @@ _SPOKEN = "nothing is logged"
 _PROFILE = "use flambeau.profiler.profile to see which operators run"
 _NOT_USED = "remembered; the library is not used, and results are those of its exact kernels"
 _PRECISIONS = ("highest", "high", "medium")
+_ENGINES = ("qnnpack", "onednn", "x86", "fbgemm")
 _STRATEGIES = ("file_system", "file_descriptor")
 
 HOMES = (
@@ -144,7 +151,8 @@ HOMES = (
              "that Winograd's transforms make faster", apply=_allow_winograd))),
     Home("backends.cuda", "CUDA's libraries, of which results do not depend.", (
         _row("is_built() -> bool", _cuda_is_built, "whether flambeau-cuda-backend is installed"),
-        _row("matmul: Any", SimpleNamespace(allow_tf32=False,
+        _row("matmul: Any", SimpleNamespace(allow_tf32=False, fp32_precision="ieee",
+                                            allow_fp16_accumulation=False,
                                             allow_fp16_reduced_precision_reduction=False,
                                             allow_bf16_reduced_precision_reduction=False),
              "remembered; products are computed in the precision of their dtype"),
@@ -168,6 +176,13 @@ HOMES = (
              "deterministic: bool = False, allow_tf32: bool = True) -> "
              "AbstractContextManager[None]", _block(), "sets the variables for a block"),
     )),
+    Home("backends.mha", "Attention's layers in inference.", (
+        _row("get_fastpath_enabled() -> bool", _says("_fastpath"), "what was set: True at first"),
+        _row("set_fastpath_enabled(value: bool) -> None",
+             _keeps("_fastpath", lambda value: isinstance(value, bool), "True or False"),
+             "remembered; layers compute the same in one way",
+             example="set_fastpath_enabled(False)"),
+        Row("_fastpath", ": bool", True, "what was set"))),
     Home("backends.mkl", "MKL, which is not used.", _absent(
         "MKL", _row("verbose(enable: int) -> AbstractContextManager[None]", _silence, _SPOKEN,
                     asks=lambda given: bool(given["enable"]), instead=_PROFILE,
@@ -180,6 +195,10 @@ HOMES = (
         _row("is_available() -> bool", False, "False: there is no backend for them"),
         _row("is_built() -> bool", False, "False: there is no backend for them"))),
     Home("backends.openmp", "OpenMP, which is not used.", _absent("OpenMP")),
+    Home("backends.nnpack", "NNPACK, which is not used.", _absent(
+        "NNPACK", _row("enabled: bool", False, _NOT_USED),
+        _row("flags(enabled: bool = False) -> AbstractContextManager[None]", _block(),
+             "sets the variable for a block"))),
     Home("backends.opt_einsum", "The order of products in ``einsum``, which the core chooses.", (
         _row("is_available() -> bool", True, "True: einsum always chooses an order"),
         _row("get_opt_einsum() -> None", None, "None: the package of this name is not used"),
@@ -187,6 +206,10 @@ HOMES = (
              asks=lambda value: not value, example="enabled = False",
              instead="write products of two operands each to fix their order"),
         _row("strategy: str | None", "auto", "remembered; the order with the fewest products"))),
+    Home("backends.quantized", "What computes layers of integers.", (
+        _row("engine: str", "x86", "remembered; how layers are quantized is what their qconfig "
+             "says, see ao.quantization.get_default_qconfig", apply=_known_engine),
+        _row("supported_engines: list[str]", list(_ENGINES), "engines that can be named"))),
     Home("core.compat.no_effect", "Functions of ``flambeau`` itself.", (
         _row("set_float32_matmul_precision(precision: str) -> None",
              _keeps("_precision", lambda value: value in _PRECISIONS, f"one of {_PRECISIONS}"),

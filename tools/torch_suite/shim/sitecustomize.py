@@ -1,4 +1,4 @@
-"""What `import torch` finds in the processes of the adapter that run against Flambeau."""
+"""Run when a process of the adapter starts against Flambeau, and when one of its children does."""
 
 import importlib
 import os
