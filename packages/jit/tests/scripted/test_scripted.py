@@ -1,6 +1,7 @@
 """What ``jit.script`` records of Python's control flow, and what it refuses."""
 
 import copy
+import io
 import pickle
 
 import pytest
@@ -276,3 +277,37 @@ def test_cond_and_while_loop():
         fl.cond(True, f, f, X)
     with pytest.raises(RuntimeError, match="gives 2 values for 1"):
         jit.while_loop(lambda x: True, lambda x: (x, x), (X,))
+
+
+def test_what_a_module_calls_its_own_is_what_its_forward_means():
+    nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("graph", fl.eye(3) * 2)
+            self.code = nn.Parameter(fl.ones(3))
+            self.original_name = 5.0
+
+        def _keep(self, a, b, c):
+            return a + b + c
+
+        def program(self, x, offset):
+            return x + offset
+
+        def _source(self):
+            return 0.5
+
+        def forward(self, x):
+            y = self.program(x @ self.graph, self.code) * self.original_name
+            return self._keep(y, y, y) + self._source()
+
+    net = Net()
+    scripted = jit.script(net)
+    assert bridge.same_bits(scripted(X), net(X))
+    assert bridge.same_bits(scripted.graph, net.graph)
+    file = io.BytesIO()
+    jit.save(scripted, file)
+    file.seek(0)
+    assert bridge.same_bits(jit.load(file)(-X), net(-X))
+    assert jit.script(nn.Linear(3, 2)).original_name == "Linear"

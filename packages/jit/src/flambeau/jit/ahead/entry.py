@@ -24,7 +24,7 @@ from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.grid import contiguous_strides
 from flambeau.jit.programs.freezing import freeze
 from flambeau.jit.programs.program import Program
-from flambeau.jit.scripted.objects import Scripted
+from flambeau.jit.scripted.objects import Scripted, program_of
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _name(name: str | None, file: Path) -> str:
 def _graph(program: Program, sizes: Mapping[str, int]) -> Graph:
     """What is compiled: sizes fixed, weights constant."""
     if isinstance(program, Scripted):
-        program = program.program()
+        program = program_of(program)
     if isinstance(program, Program) and any(node.into for node in program.graph.nodes):
         graph = expanded(writes_apart(fixed(kept(program), sizes), is_known), is_known)
     else:

@@ -10,7 +10,7 @@ from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError
 from flambeau.jit.passes import frozen as frozen_graph
 from flambeau.jit.programs.program import Program
-from flambeau.jit.scripted.objects import Scripted
+from flambeau.jit.scripted.objects import Scripted, program_of
 
 
 def freeze(
@@ -47,7 +47,7 @@ def freeze(
         [2.0, 3.0]
     """
     if isinstance(program, Scripted):
-        program = program.program()
+        program = program_of(program)
     if not isinstance(program, Program):
         raise ProgramError(
             f"freeze() takes what trace() gave, not {type(program).__name__}: "
@@ -95,7 +95,7 @@ def save(
         TraceError: Python does what a program cannot hold; the message names the line.
     """
     if isinstance(program, Scripted):
-        program = program.program(example_inputs)
+        program = program_of(program, example_inputs)
     if not isinstance(program, Program):
         if example_inputs is None:
             raise ProgramError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 from collections.abc import Callable
 from functools import update_wrapper
@@ -23,6 +24,36 @@ KEPT_BYTES = 64 << 20
 _classes: dict[type, type] = {}
 
 
+class _Offered:
+    """A name that scripted objects have, unless the module that was scripted has it itself.
+
+    A module's own parameter, buffer, submodule, attribute or method of this name is what its
+    ``forward`` means by it.
+    """
+
+    def __init__(self, give: Callable[..., Any]) -> None:
+        self.give = give
+        self.__doc__ = give.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        for table in ("_parameters", "_buffers", "_modules"):
+            own = vars(instance).get(table) or {}
+            if self.name in own:
+                return own[self.name]
+        return self.give(instance)
+
+
+def _method(function: Callable[..., Any]) -> _Offered:
+    offered = _Offered(function.__get__)
+    offered.__doc__ = function.__doc__
+    return offered
+
+
 class Scripted:
     """What scripted functions and modules have in common.
 
@@ -32,6 +63,7 @@ class Scripted:
 
     _script_example: Any = None
 
+    @_method
     def program(self, example_inputs: Any = None) -> Program:
         """The program that is saved, with branches and loops on values as they are written.
 
@@ -45,17 +77,9 @@ class Scripted:
             ProgramError: there was no call, and there is no example.
             TraceError: Python does what a program cannot hold; the message names the line.
         """
-        from flambeau.jit.recording.tracing import trace
+        return program_of(self, example_inputs)
 
-        if example_inputs is not None:
-            return trace(self._recorded(), example_inputs)
-        if self._script_example is None:
-            raise ProgramError(
-                "what jit.script() gave was not called yet, and a program has to know dtypes and "
-                "dimensions: call it once, or write save(path, example_inputs=(x,))")
-        args, kwargs = self._script_example
-        return trace(self._recorded(), args, example_kwarg_inputs=kwargs)
-
+    @_method
     def save(self, f: str | os.PathLike[str], example_inputs: Any = None) -> None:
         """Write the program to a file, which ``jit.load`` reads without the Python that made it.
 
@@ -63,33 +87,48 @@ class Scripted:
             f: where.
             example_inputs: see ``program``.
         """
-        self.program(example_inputs).save(f)
+        program_of(self, example_inputs).save(f)
 
-    @property
+    @_Offered
     def graph(self) -> Any:
         """The program's graph."""
-        return self.program().graph
+        return program_of(self).graph
 
-    @property
+    @_Offered
     def code(self) -> str:
         """The source that the program was recorded from."""
         from flambeau.jit.replay.source import tree_of
 
-        return ast.unparse(tree_of(self._source())[0])
+        return ast.unparse(tree_of(_source(self))[0])
 
-    def _keep(self, args: Any, kwargs: Any) -> None:
-        every = leaves((args, kwargs))
-        tensors = [leaf for leaf in every if bridge.is_tensor(leaf)]
-        if sum(tensor.nbytes for tensor in tensors) > KEPT_BYTES:
-            return
-        new = [_copy(leaf) if bridge.is_tensor(leaf) else leaf for leaf in every]
-        object.__setattr__(self, "_script_example", rebuilt((args, kwargs), new))
 
-    def _recorded(self) -> Callable[..., Any]:
-        return self         # type: ignore[return-value]
+def program_of(script: Any, example_inputs: Any = None) -> Program:
+    """What `Scripted.program` gives, whatever the scripted module calls its own parts."""
+    from flambeau.jit.recording.tracing import trace
 
-    def _source(self) -> FunctionType:
-        raise NotImplementedError
+    if example_inputs is not None:
+        return trace(script, example_inputs)
+    if script._script_example is None:
+        raise ProgramError(
+            "what jit.script() gave was not called yet, and a program has to know dtypes and "
+            "dimensions: call it once, or write save(path, example_inputs=(x,))")
+    args, kwargs = script._script_example
+    return trace(script, args, example_kwarg_inputs=kwargs)
+
+
+def _source(script: Any) -> FunctionType:
+    found: FunctionType = script._fn if isinstance(script, ScriptFunction) else (
+        type(script).forward)
+    return found
+
+
+def _keep(script: Any, args: Any, kwargs: Any) -> None:
+    every = leaves((args, kwargs))
+    tensors = [leaf for leaf in every if bridge.is_tensor(leaf)]
+    if sum(tensor.nbytes for tensor in tensors) > KEPT_BYTES:
+        return
+    new = [_copy(leaf) if bridge.is_tensor(leaf) else leaf for leaf in every]
+    object.__setattr__(script, "_script_example", rebuilt((args, kwargs), new))
 
 
 def _copy(tensor: Any) -> Any:
@@ -112,7 +151,7 @@ class ScriptFunction(Scripted):
         if current() is not None:
             return self._record(args, kwargs)
         if self._script_example is None:
-            self._keep(args, kwargs)
+            _keep(self, args, kwargs)
         return self._fn(*args, **kwargs)
 
     def _record(self, args: Any, kwargs: Any) -> Any:
@@ -134,9 +173,6 @@ class ScriptFunction(Scripted):
     def __code__(self) -> Any:
         return self._fn.__code__
 
-    def _source(self) -> FunctionType:
-        return self._fn
-
 
 class ScriptModule(Scripted):
     """The base class of modules that ``jit.script`` gave, beside their own."""
@@ -147,10 +183,10 @@ class ScriptModule(Scripted):
             with calls.modules(self):
                 return run(*args, **kwargs)
         if self._script_example is None:
-            self._keep(args, kwargs)
+            _keep(self, args, kwargs)
         return run(*args, **kwargs)
 
-    @property
+    @_Offered
     def original_name(self) -> str:
         """The name of the module's class."""
         return type(self).__bases__[1].__name__
@@ -158,14 +194,14 @@ class ScriptModule(Scripted):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return scripted, (_with_class(self, type(self).__bases__[1]),)
 
-    def _source(self) -> FunctionType:
-        return type(self).forward       # type: ignore[attr-defined]
-
 
 def _class_of(kind: type) -> type:
     found = _classes.get(kind)
     if found is None:
-        facts = {"__module__": kind.__module__}
+        offered = {name for base in ScriptModule.__mro__ for name, value in vars(base).items()
+                   if isinstance(value, _Offered)}
+        own = {name: inspect.getattr_static(kind, name) for name in offered if hasattr(kind, name)}
+        facts = {"__module__": kind.__module__, **own}
         found = _classes[kind] = type(kind.__name__, (ScriptModule, kind), facts)
     return found
 
@@ -189,4 +225,4 @@ def scripted(obj: Any) -> Any:
     return None
 
 
-__all__ = ["ScriptFunction", "ScriptModule", "Scripted", "scripted"]
+__all__ = ["ScriptFunction", "ScriptModule", "Scripted", "program_of", "scripted"]
