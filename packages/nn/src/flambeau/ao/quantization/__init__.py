@@ -97,12 +97,17 @@ from flambeau.ao.quantization.qconfig import (
 )
 from flambeau.ao.quantization.quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
+    DEFAULT_MODULE_TO_ACT_POST_PROCESS,
     DEFAULT_QAT_MODULE_MAPPINGS,
     DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
     get_default_dynamic_quant_module_mappings,
     get_default_qat_module_mappings,
     get_default_qconfig_propagation_list,
     get_default_static_quant_module_mappings,
+    get_dynamic_quant_module_class,
+    get_embedding_qat_module_mappings,
+    get_embedding_static_quant_module_mappings,
+    get_static_quant_module_class,
     no_observer_set,
 )
 from flambeau.ao.quantization.quantize import (
@@ -123,7 +128,8 @@ from flambeau.ao.quantization.stubs import (
 )
 
 __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
-           "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "DeQuantStub", "FakeQuantize",
+           "DEFAULT_MODULE_TO_ACT_POST_PROCESS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
+           "DeQuantStub", "FakeQuantize",
            "FakeQuantizeBase", "FixedQParamsFakeQuantize", "FixedQParamsObserver",
            "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "MinMaxObserver",
            "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
@@ -159,6 +165,8 @@ __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS
            "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
            "get_default_qat_qconfig", "get_default_qconfig",
            "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
+           "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
+           "get_embedding_static_quant_module_mappings", "get_static_quant_module_class",
            "no_observer_set", "per_channel_dynamic_qconfig",
            "per_channel_weight_observer_range_neg_127_to_127", "prepare", "prepare_qat",
            "propagate_qconfig_", "qconfig_equals", "quantize", "quantize_dynamic",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import flambeau
 import flambeau.ao.quantization.fake_quantize as fake
 import flambeau.ao.quantization.observer as obs
+from flambeau import nn as layers
 from flambeau.nn import Identity
 
 from .fixed_observers import (
@@ -48,6 +49,26 @@ class QConfigDynamic(NamedTuple):
 
 
 QConfigAny = QConfig | None
+
+
+def check_fits(qconfig: Any, module: Any) -> None:
+    """Refuse a configuration that a layer cannot have.
+
+    Args:
+        qconfig: The configuration, or None.
+        module: The layer.
+
+    Raises:
+        AssertionError: The weight of a transposed convolution would have a scale for each channel.
+    """
+    transposed = (layers.ConvTranspose1d, layers.ConvTranspose2d, layers.ConvTranspose3d)
+    if isinstance(module, transposed) and qconfig is not None and qconfig.weight is not None \
+            and isinstance(qconfig.weight(), obs.PerChannelMinMaxObserver):
+        raise AssertionError(
+            f"{type(module).__name__} takes no configuration with a scale for each channel of the "
+            "weight: write layer.qconfig = get_default_qconfig('qnnpack'), or None to leave it "
+            "as it is")
+
 
 # ---- observers -----------------------------------------------------------------------------------
 default_observer = obs.MinMaxObserver.with_args(quant_min=0, quant_max=127)

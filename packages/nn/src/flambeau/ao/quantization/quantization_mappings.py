@@ -12,15 +12,15 @@ from flambeau.nn.modules.attention import NonDynamicallyQuantizableLinear
 
 from .qconfig import (
     default_fixed_qparams_range_0to1_fake_quant,
-    default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_fake_quant,
-    default_fixed_qparams_range_neg1to1_observer,
 )
 
-__all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
-           "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "fixed_range",
+__all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
+           "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "fixed_range",
            "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
            "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
+           "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
+           "get_embedding_static_quant_module_mappings", "get_static_quant_module_class",
            "no_observer_set"]
 
 _DIMS = (1, 2, 3)
@@ -28,7 +28,7 @@ _iq, _it = intrinsic.quantized, intrinsic.qat
 _SAME_NAME = ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
               "ConvTranspose3d", "BatchNorm2d", "BatchNorm3d", "Dropout", "ELU", "Embedding",
               "EmbeddingBag", "GroupNorm", "Hardswish", "InstanceNorm1d", "InstanceNorm2d",
-              "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear", "PReLU", "ReLU6", "Softmax")
+              "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear", "PReLU", "ReLU6")
 
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     stubs.QuantStub: quantized.Quantize, stubs.DeQuantStub: quantized.DeQuantize,
@@ -62,26 +62,20 @@ DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     layers.Embedding: quantized.Embedding, layers.EmbeddingBag: quantized.EmbeddingBag,
     qat.Linear: dynamic.Linear, intrinsic.LinearReLU: _iq.dynamic.LinearReLU}
 
-#: Layers whose outputs lie in a range that is known: their observer when trained, and else.
-_FIXED = {layers.Sigmoid: (default_fixed_qparams_range_0to1_fake_quant,
-                           default_fixed_qparams_range_0to1_observer),
-          layers.Hardsigmoid: (default_fixed_qparams_range_0to1_fake_quant,
-                               default_fixed_qparams_range_0to1_observer),
-          layers.Softmax: (default_fixed_qparams_range_0to1_fake_quant,
-                           default_fixed_qparams_range_0to1_observer),
-          layers.Tanh: (default_fixed_qparams_range_neg1to1_fake_quant,
-                        default_fixed_qparams_range_neg1to1_observer)}
+#: Layers whose outputs lie in a range that is known, and how it is rounded in training.
+DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
+    **dict.fromkeys((layers.Hardsigmoid, layers.Sigmoid, layers.Softmax),
+                    default_fixed_qparams_range_0to1_fake_quant),
+    layers.Tanh: default_fixed_qparams_range_neg1to1_fake_quant}
 
 
-def fixed_range(kind: type, is_qat: bool) -> Any:
-    """The observer of a layer whose outputs lie in a range that is known; None for others.
+def fixed_range(kind: type) -> Any:
+    """How outputs are rounded in training that lie in a range that is known; None for others.
 
     Args:
         kind: The class of the layer.
-        is_qat: Whether the network is trained with rounding.
     """
-    found = _FIXED.get(kind)
-    return found and found[0 if is_qat else 1]
+    return DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(kind)
 
 
 def get_default_static_quant_module_mappings() -> dict[Any, Any]:
@@ -99,15 +93,67 @@ def get_default_dynamic_quant_module_mappings() -> dict[Any, Any]:
     return copy.copy(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS)
 
 
+def get_embedding_static_quant_module_mappings() -> dict[Any, Any]:
+    """Float layer -> layer of integers, tables that were trained with rounding among them."""
+    return get_default_static_quant_module_mappings()
+
+
+def get_embedding_qat_module_mappings() -> dict[Any, Any]:
+    """Float layer -> layer that is trained with rounding, tables among them."""
+    return {**DEFAULT_QAT_MODULE_MAPPINGS, layers.Embedding: qat.Embedding,
+            layers.EmbeddingBag: qat.EmbeddingBag}
+
+
+def _class_in(mapping: dict[Any, Any], additional: Any, kind: Any) -> Any:
+    found = {**mapping, **(additional or {})}.get(kind)
+    if found is None:
+        raise AssertionError(f"Floating point module class {kind} does not have a corresponding "
+                             "quantized module class")
+    return found
+
+
+def get_static_quant_module_class(float_module_class: Any,
+                                  additional_static_quant_mapping: Any = None,
+                                  is_reference: bool = False) -> Any:
+    """The layer of integers that replaces a float layer.
+
+    Args:
+        float_module_class: The class of the float layer.
+        additional_static_quant_mapping: Further float layers -> their replacements.
+        is_reference: True is refused: there are no layers that compute in floats what integers
+            would give.
+
+    Raises:
+        AssertionError: Nothing replaces it.
+    """
+    if is_reference:
+        raise NotImplementedError("get_static_quant_module_class(is_reference=True): write "
+                                  "flambeau.onnx.export(model, ..., quantized='qdq') instead")
+    return _class_in(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, additional_static_quant_mapping,
+                     float_module_class)
+
+
+def get_dynamic_quant_module_class(float_module_class: Any,
+                                   additional_dynamic_quant_mapping: Any = None) -> Any:
+    """The layer with weights of integers, for floats, that replaces a float layer.
+
+    Args:
+        float_module_class: The class of the float layer.
+        additional_dynamic_quant_mapping: Further float layers -> their replacements.
+
+    Raises:
+        AssertionError: Nothing replaces it.
+    """
+    return _class_in(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, additional_dynamic_quant_mapping,
+                     float_module_class)
+
+
 def get_default_qconfig_propagation_list() -> set[Any]:
-    """Layers that have a use for a configuration."""
+    """Layers that are watched where they have a configuration."""
     return {*DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, *DEFAULT_QAT_MODULE_MAPPINGS,
-            *DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, *_FIXED,
-            *(getattr(intrinsic, name) for name in intrinsic.__all__
-              if isinstance(getattr(intrinsic, name), type))}
+            *DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS}
 
 
 def no_observer_set() -> set[Any]:
-    """Layers whose outputs are not watched: they have the scale of their inputs, or none."""
-    return {quantized.Quantize, stubs.DeQuantStub, layers.Dropout, layers.ReLU6,
-            layers.Embedding, layers.EmbeddingBag, qat.Embedding, qat.EmbeddingBag}
+    """Layers that cannot be watched as one."""
+    return set()

@@ -2,26 +2,26 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import warnings
 from typing import Any
 
 import flambeau
 import flambeau.ao.quantization.quantization_mappings as mappings
 from flambeau import nn as layers
-from flambeau.ao.nn import intrinsic, quantized
 from flambeau.nn import Module
 
 from .qconfig import (
+    check_fits,
     default_dynamic_qconfig,
     float16_dynamic_qconfig,
     float_qparams_weight_only_qconfig,
 )
 from .stubs import QuantWrapper
+from .watching import add_observers, forget, is_fused, observe_input, observe_output
 
 __all__ = ["add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_qconfig_",
            "quantize", "quantize_dynamic", "quantize_qat", "swap_module"]
-
-_WATCHER = "activation_post_process"
-
 
 # ---- configurations ------------------------------------------------------------------------------
 def propagate_qconfig_(module: Module, qconfig_dict: Any = None,
@@ -33,54 +33,20 @@ def propagate_qconfig_(module: Module, qconfig_dict: Any = None,
         qconfig_dict: Name or class of a layer -> its configuration, ``""`` -> that of all.
         prepare_custom_config_dict: ``non_traceable_module_name`` and ``..._class`` are left out.
     """
-    chosen = dict(qconfig_dict or {})
-    _propagate(module, chosen, getattr(module, "qconfig", chosen.get("")), "")
+    custom = prepare_custom_config_dict or {}
+    _propagate(module, qconfig_dict or {}, None, "", (
+        custom.get("non_traceable_module_name", ()), custom.get("non_traceable_module_class", ())))
 
 
-def _propagate(module: Module, chosen: dict[Any, Any], above: Any, name: str) -> None:
-    found = chosen.get(name, chosen.get(type(module), above)) if name or type(module) in chosen \
-        else above
-    found = getattr(module, "qconfig", found)
-    module.qconfig = found
-    for child_name, child in module.named_children():
-        _propagate(child, chosen, found, f"{name}.{child_name}" if name else child_name)
-
-
-# ---- observers -----------------------------------------------------------------------------------
-def _observe(module: Any, input: Any, output: Any) -> Any:
-    """What runs behind a layer that is watched."""
-    return getattr(module, _WATCHER)(output)
-
-
-def _watch(module: Module, is_qat: bool) -> None:
-    observer = mappings.fixed_range(type(module), is_qat) or module.qconfig.activation
-    made: Any = observer()
-    parameter = next(module.parameters(), None)
-    if parameter is not None:
-        made.to(parameter.device)
-    module.add_module(_WATCHER, made)
-    module.register_forward_hook(_observe, prepend=True)
-
-
-def _is_fused(module: Module) -> bool:
-    return isinstance(module, intrinsic._FusedModule)
-
-
-def _add_observers(module: Module, kinds: set[Any], as_one: set[Any], is_qat: bool) -> None:
-    """Watch the layers of the kinds; nothing inside of those that are quantized as one."""
-    for child in list(module.children()):
-        kind = type(child)
-        if kind in mappings.no_observer_set() or getattr(child, "qconfig", None) is None \
-                and not list(child.children()):
-            continue
-        if isinstance(child, quantized.FloatFunctional):
-            if child.qconfig is not None:
-                setattr(child, _WATCHER, child.qconfig.activation())
-        elif child.qconfig is not None and (_is_fused(child) or kind in as_one or (
-                kind in kinds and not list(child.children()))):
-            _watch(child, is_qat)
-        elif not hasattr(child, _WATCHER):
-            _add_observers(child, kinds, as_one, is_qat)
+def _propagate(module: Module, chosen: dict[Any, Any], above: Any, name: str,
+               left_out: tuple[Any, Any] = ((), ())) -> None:
+    found = chosen.get(name, chosen.get(type(module), above))
+    found = module.qconfig = getattr(module, "qconfig", found)
+    check_fits(found, module)
+    names, kinds = left_out
+    for own, child in module.named_children():
+        if own not in names and type(child) not in kinds:
+            _propagate(child, chosen, found, f"{name}.{own}" if name else own, left_out)
 
 
 def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
@@ -93,7 +59,8 @@ def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
         inplace: Whether ``model`` itself changes.
         allow_list: Classes of layers that are watched; None: all that are quantized.
         observer_non_leaf_module_list: Classes of further layers, with layers inside.
-        prepare_custom_config_dict: Not used.
+        prepare_custom_config_dict: ``{"float_to_observed_custom_module_class": {A: B}}`` has
+            layers of class A watched as ``B.from_float(layer)``.
 
     Example:
         >>> import flambeau
@@ -108,13 +75,14 @@ def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
     """
     if not inplace:
         model = copy.deepcopy(model)
-    if not any(getattr(m, "qconfig", None) is not None for m in model.modules()):
-        raise ValueError("prepare(): no layer has a configuration: write model.qconfig = "
-                         "get_default_qconfig('x86')")
     propagate_qconfig_(model)
-    kinds = set(allow_list or mappings.get_default_qconfig_propagation_list())
-    as_one = set(observer_non_leaf_module_list or ())
-    _add_observers(model, kinds, as_one, is_qat=bool(as_one))
+    if not any(getattr(m, "qconfig", None) is not None for m in model.modules()):
+        warnings.warn("prepare(): no layer has a configuration, and none is watched: write "
+                      "model.qconfig = get_default_qconfig('x86') before", stacklevel=2)
+    kinds = set(mappings.get_default_qconfig_propagation_list() if allow_list is None
+                else allow_list)
+    custom = (prepare_custom_config_dict or {}).get("float_to_observed_custom_module_class", {})
+    add_observers(model, kinds, set(observer_non_leaf_module_list or ()), custom)
     return model
 
 
@@ -148,26 +116,37 @@ def swap_module(mod: Any, mapping: dict[Any, Any], custom_module_class_mapping: 
     Args:
         mod: The layer, with a ``qconfig``; one that has none stays.
         mapping: Float layer -> its replacement, which has ``from_float``.
-        custom_module_class_mapping: Further ones.
-        use_precomputed_fake_quant: Not used.
+        custom_module_class_mapping: Watched layer -> its replacement, which has
+            ``from_observed``.
+        use_precomputed_fake_quant: Passed on to those ``from_float`` that take it.
     """
-    kind = {**mapping, **(custom_module_class_mapping or {})}.get(type(mod))
-    if kind is None or getattr(mod, "qconfig", None) is None:
+    if getattr(mod, "qconfig", None) is None:
         return mod
-    made = kind.from_float(mod)
+    kind = type(mod)
+    if kind in (custom_module_class_mapping or {}):
+        made = custom_module_class_mapping[kind].from_observed(mod)
+    elif kind in mapping:
+        make = mapping[kind].from_float
+        precomputed = {"use_precomputed_fake_quant": use_precomputed_fake_quant}
+        takes = precomputed.keys() <= inspect.signature(make).parameters.keys()
+        made = make(mod, **(precomputed if takes else {}))
+    else:
+        return mod
     for hook in mod._forward_pre_hooks.values():
-        made.register_forward_pre_hook(hook)
+        if hook is not observe_input:
+            made.register_forward_pre_hook(hook)
     for hook in mod._forward_hooks.values():
-        if hook is not _observe:
+        if hook is not observe_output:
             made.register_forward_hook(hook)
     return made
 
 
-def _swap_all(module: Module, mapping: dict[Any, Any]) -> None:
+def _swap_all(module: Module, mapping: dict[Any, Any], custom: Any = None,
+              precomputed: bool = False) -> None:
     for name, child in list(module.named_children()):
-        swapped = swap_module(child, mapping)
-        if swapped is child and not _is_fused(child):
-            _swap_all(child, mapping)
+        swapped = swap_module(child, mapping, custom, precomputed)
+        if swapped is child and not is_fused(child):
+            _swap_all(child, mapping, custom, precomputed)
         setattr(module, name, swapped)
 
 
@@ -183,8 +162,9 @@ def convert(module: Module, mapping: Any = None, inplace: bool = False,
         inplace: Whether ``module`` itself changes.
         remove_qconfig: Whether configurations and observers that remain are removed.
         is_reference: True is refused.
-        convert_custom_config_dict: Not used.
-        use_precomputed_fake_quant: Not used.
+        convert_custom_config_dict: ``{"observed_to_quantized_custom_module_class": {B: C}}``
+            replaces layers of class B by ``C.from_observed(layer)``.
+        use_precomputed_fake_quant: Passed on to those ``from_float`` that take it.
 
     Raises:
         NotImplementedError: ``is_reference`` is true.
@@ -196,25 +176,11 @@ def convert(module: Module, mapping: Any = None, inplace: bool = False,
     if not inplace:
         module = copy.deepcopy(module)
     holder = layers.Sequential(module)      # the network itself may be a layer that is replaced
-    _swap_all(holder, mapping)
+    custom = (convert_custom_config_dict or {}).get("observed_to_quantized_custom_module_class")
+    _swap_all(holder, mapping, custom, use_precomputed_fake_quant)
     if remove_qconfig:
-        _forget(holder)
+        forget(holder)
     return holder[0]
-
-
-def _forget(module: Module) -> None:
-    """Remove configurations, observers and their hooks."""
-    for child in module.children():
-        _forget(child)
-    if "qconfig" in module.__dict__:
-        del module.qconfig
-    if isinstance(module, (quantized.FloatFunctional, quantized.QFunctional)):
-        return
-    if _WATCHER in module._modules and not hasattr(module, "fake_quant_enabled"):
-        del module._modules[_WATCHER]
-    for key, hook in list(module._forward_hooks.items()):
-        if hook is _observe:
-            del module._forward_hooks[key]
 
 
 def quantize(model: Module, run_fn: Any, run_args: Any, mapping: Any = None,

@@ -32,6 +32,12 @@ class _Normed:
     weight_fake_quant: Any
     freeze_bn: bool
 
+    def _new_norm(self, kind: Any, features: int, eps: float, momentum: float,
+                  freeze: bool) -> None:
+        """A batch norm with random factors, as networks that are trained from here begin."""
+        self._norm_with(kind(features, eps, momentum), freeze)
+        layers.init.uniform_(self.bn.weight)
+
     def _norm_with(self, bn: Any, freeze: bool = False) -> None:
         self.bn = bn
         self.freeze_bn = freeze
@@ -101,6 +107,28 @@ def update_bn_stats(mod: Any) -> None:
 
 
 class _ConvNormed(_Normed):
+    """A convolution with a rounded weight and a batch norm.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+            padding_mode: Of the convolution.
+        eps: What the batch norm adds to variances.
+        momentum: How much a batch counts in its running statistics.
+        freeze_bn: Whether running statistics are used, and stay as they are.
+        qconfig: Its ``weight`` makes the fake quantization.
+    """
+
+    _NORM: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+                 padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: Any = None,
+                 padding_mode: str = "zeros", eps: float = 1e-5, momentum: float = 0.1,
+                 freeze_bn: bool = False, qconfig: Any = None) -> None:
+        base: Any = super()
+        base.__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                      bool(bias), padding_mode, qconfig=qconfig)
+        self._new_norm(self._NORM, out_channels, eps, momentum, freeze_bn)
+
     def _product(self, input: Tensor, weight: Tensor) -> Tensor:
         this: Any = self
         return this._conv_forward(input, weight, None)
@@ -126,7 +154,8 @@ class _ConvNormed(_Normed):
 
 def _conv(name: str, base: Any, relu: Any, has_relu: bool) -> Any:
     return type(name, (_ConvNormed, base), {
-        "_relu": has_relu, "_FUSED_RELU": relu, "__module__": __name__, "__qualname__": name,
+        "_NORM": getattr(layers, f"BatchNorm{name[-2:]}"), "_relu": has_relu,
+        "_FUSED_RELU": relu, "__module__": __name__, "__qualname__": name,
         "__doc__": f"A {base.__name__} with a rounded weight, a batch norm"
                    + (" and a ReLU." if has_relu else ".")})
 
@@ -140,7 +169,22 @@ ConvBnReLU3d: Any = _conv("ConvBnReLU3d", Conv3d, fused.ConvReLU3d, True)
 
 
 class LinearBn1d(_Normed, Linear):
-    """A linear layer with a rounded weight, and a batch norm."""
+    """A linear layer with a rounded weight, and a batch norm.
+
+    Args:
+        in_features: Numbers in.
+        out_features: Numbers out.
+        bias: Whether there is one.
+        eps: What the batch norm adds to variances.
+        momentum: How much a batch counts in its running statistics.
+        freeze_bn: Whether running statistics are used, and stay as they are.
+        qconfig: Its ``weight`` makes the fake quantization.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, eps: float = 1e-5,
+                 momentum: float = 0.1, freeze_bn: bool = False, qconfig: Any = None) -> None:
+        super().__init__(in_features, out_features, bias, qconfig=qconfig)
+        self._new_norm(layers.BatchNorm1d, out_features, eps, momentum, freeze_bn)
 
     def _product(self, input: Tensor, weight: Tensor) -> Tensor:
         return F.linear(input, weight)
