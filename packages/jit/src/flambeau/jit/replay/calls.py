@@ -156,6 +156,9 @@ class Calls(Attributes):
             if self.strict:
                 self.refuse("a partial is called, which __setstate__ may change")
             self.reads.whole(fn.keywords)
+            for each in (fn.func, fn.args):
+                self.reads.read(each)
+            self.reads.whole(fn.args)
             return self.call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs})
         if isinstance(fn, trust.COMPILED):
             return self.call(fn.fn, args, kwargs)

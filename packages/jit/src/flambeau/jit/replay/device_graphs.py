@@ -28,10 +28,8 @@ class _Watched:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.guards, recording = bridge.Guards(), bridge.Recording()
-        self.guards.take_arguments(args, kwargs)
         self.reads = Reads(recording, self.guards)
-        self.sources = self.guards.sources()
-        self.reads.sources = {id(each): each for each in self.sources}
+        self.sources = self.reads.take_arguments(args, kwargs)
         self.writes: list[tuple[Any, int]] = []     # tensors from outside, how often written to
 
     @property
@@ -47,7 +45,7 @@ class _Watched:
         before = [each._version for each in self.sources]
         calls = Calls(self.reads, self._step)
         with bridge.interpose(self._call, self._read, self._change):
-            result = calls.call(fn, args, kwargs)
+            result = calls.call(self.reads.read(fn), args, kwargs)
         self._look_at(result)
         self.reads.end()
         if [each._version for each in self.sources] != before:

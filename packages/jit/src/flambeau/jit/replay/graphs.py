@@ -214,16 +214,14 @@ class Graphed:
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that is run and made a graph of."""
         guards, recording = bridge.Guards(), bridge.Recording()
-        guards.take_arguments(args, kwargs)
         reads = Reads(recording, guards)
-        sources = guards.sources()
-        reads.sources = {id(each): each for each in sources}
+        sources = reads.take_arguments(args, kwargs)
         root = nn.Module()
         calls = GraphCalls(reads, fx.Graph(), root)
         for k, each in enumerate(sources):
             calls.add_source(each, f"x{k}")
         with room_for_frames():
-            result = calls.call(self.fn, args, kwargs)
+            result = calls.call(reads.read(self.fn), args, kwargs)
         entry = None if reads.is_refused else self._finish(calls, guards, result, (args, kwargs))
         if reads.is_refused or entry is None:
             self._refuse(recording.refusal)

@@ -88,7 +88,7 @@ class Tree:
             return False
         reads.seen |= self.marks
         for each in self.tensors:
-            reads.tensor(each)
+            reads.read(each)
         return True
 
 

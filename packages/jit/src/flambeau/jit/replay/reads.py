@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from . import trust
@@ -28,12 +36,31 @@ class Reads:
         self.kept: list[Any] = []               # so that addresses stay theirs
         self.tensors: dict[int, Any] = {}       # those of outside, by address
         self.sources: dict[int, Any] = {}       # those that are arguments
+        self.given: dict[int, Any] = {}         # containers of these, arguments as well
         self.grads: dict[int, Any] = {}         # the gradient of each as last seen
         self.cleared: set[int] = set()          # whose gradient is taken away before it is read
         self.waiting: list[Any] | None = []     # tensors whose gradients nobody has used so far
         self.goes_back = False                  # a backward pass has run
         self.stepped = False                    # an optimizer's step has changed its state
         self.versions: dict[int, int] = {}      # of tensors of outside, when they were first met
+
+    def take_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Tensors among the arguments, which each call brings anew."""
+        self.guards.take_arguments(args, kwargs)
+        sources: list[Any] = self.guards.sources()
+        self.sources = {id(each): each for each in sources}
+        for each in (*args, *kwargs.values()):
+            self._note_given(each)
+        return sources
+
+    def _note_given(self, obj: Any) -> bool:
+        """Whether an argument is one of these tensors, or a container that has one."""
+        if type(obj) in (tuple, list, dict):
+            found = [self._note_given(each)
+                     for each in (obj.values() if type(obj) is dict else obj)]
+            if any(found):
+                self.given[id(obj)] = obj
+        return id(obj) in self.sources or id(obj) in self.given
 
     def refuse(self, why: str) -> None:
         """There will be no replay, and from now on nothing is held that others could see."""
@@ -82,10 +109,25 @@ class Reads:
 
     # ---- tensors ---------------------------------------------------------------------------
     def read(self, value: Any) -> Any:
-        """Something that was reached from outside."""
+        """Something that was reached from outside: the next call's arguments may be others."""
+        if self._has_arguments(value):
+            self.refuse("an argument is also reached otherwise than as an argument")
+        self._tensor_in(value)
+        return value
+
+    def _tensor_in(self, value: Any) -> None:
+        """A tensor, or one of which there is a method."""
+        if isinstance(value, MethodType | BuiltinMethodType):
+            value = value.__self__
         if trust.is_tensor(value):
             self.tensor(value)
-        return value
+
+    def _has_arguments(self, value: Any) -> bool:
+        if isinstance(value, MethodType | BuiltinMethodType):
+            value = value.__self__
+        if type(value) is tuple and any(self._has_arguments(each) for each in value):
+            return True
+        return id(value) in self.sources or id(value) in self.given
 
     def tensor(self, tensor: Any) -> None:
         """A tensor that was there before."""
@@ -113,8 +155,7 @@ class Reads:
     def _guard_grad(self, tensor: Any) -> None:
         grad = self.grads[id(tensor)]
         self.guard("leaf", tensor, MISSING, MISSING if grad is None else grad)
-        if grad is not None:
-            self.tensor(grad)
+        self.read(grad)
 
     def use_grads(self) -> None:
         """Gradients are about to be read or changed: they have to be there as they are."""
@@ -136,6 +177,8 @@ class Reads:
     def item(self, namespace: dict[Any, Any], key: Any) -> Any:
         """An item of a dict of outside, which is there."""
         value = dict.__getitem__(namespace, key)
+        if id(namespace) in self.given:
+            return value
         self.guard("item", namespace, key, value)
         return self.read(value)
 
@@ -209,10 +252,11 @@ class Reads:
     def whole(self, obj: Any) -> Any:
         """All of a container, where it was there before."""
         kind = type(obj)
-        if isinstance(obj, tuple) or self.is_inside(obj):
-            if not self.is_inside(obj):
-                for each in obj:
-                    self.read(each)
+        if self.is_inside(obj) or id(obj) in self.given:
+            return obj
+        if isinstance(obj, tuple):      # of outside, or of a function's arguments
+            for each in obj:
+                self._tensor_in(each)
             return obj
         if kind is list:
             self.after_step(obj)

@@ -73,16 +73,14 @@ class Recorder:
 
     def run(self, fn: Any) -> Recorded:
         """Call the function, and make a program where there can be one."""
-        self.guards.take_arguments(self.args, self.kwargs)
-        self.sources = self.guards.sources()
-        self.reads.sources = {id(each): each for each in self.sources}
+        self.sources = self.reads.take_arguments(self.args, self.kwargs)
         self.first = trust.graph_start()
         self.generator_before = effects.generator_state()
         self.recording.begin()
         try:
             self._look_at_sources()
             with hear_warnings(lambda: self.calls.refuse("a warning is given")), room_for_frames():
-                result = self.calls.call(fn, self.args, self.kwargs)
+                result = self.calls.call(self.reads.read(fn), self.args, self.kwargs)
             return self._finish(result)
         finally:
             self.recording.end()

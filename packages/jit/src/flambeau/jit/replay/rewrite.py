@@ -168,9 +168,20 @@ class Rewriter(Statements):
             node.body = self.statements(node.body)
         else:
             node.body = self.visit(node.body)
+        if arguments.kwarg:
+            self._note_fresh(node, arguments.kwarg.arg)
         self.scopes.pop()
         self.firsts.pop()
         return node
+
+    def _note_fresh(self, node: Any, name: str) -> None:
+        """Each call makes the dict of other keywords."""
+        note = self.tell("n", name_of(name))
+        if isinstance(node, ast.FunctionDef):
+            node.body.insert(0, ast.Expr(note))
+        else:
+            both = ast.Tuple([note, node.body], ast.Load())
+            node.body = ast.Subscript(both, ast.Constant(1), ast.Load())
 
     def visit_FunctionDef(self, node: Any) -> Any:
         if node.decorator_list:
