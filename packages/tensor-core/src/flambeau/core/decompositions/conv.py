@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import math
 
+from flambeau.core import ops
 from flambeau.core.decompositions.shared import wide
 from flambeau.core.decompositions.taps import Taps
+from flambeau.core.dtypes import dtypes, iinfo
+from flambeau.core.quantized.packing import Layout
 
 
 def _batch(x, n):
@@ -53,6 +56,24 @@ def _conv_weight_grad(grad, x, size, stride, padding, dilation, groups):
     slopes = _batch(grad, n).reshape(batch.shape[0], groups, size[0] // groups,
                                      math.prod(taps.count))
     return (slopes @ _columns(batch, taps, groups).transpose(2, 3)).sum(0).reshape(size)
+
+
+def quantized_conv(x, weight, sums, scales, bias, kernel_size, stride, padding, dilation, groups,
+                   input_scale, input_zero, scale, zero_point, relu):
+    n, double, single = len(kernel_size), dtypes["float64"], dtypes["float32"]
+    across = dilation if isinstance(dilation, int) else dilation[-1]
+    layout = Layout(sums.shape[0], x.shape[-1 - n] // groups, tuple(kernel_size), groups, across)
+    exact = (ops.conv2d, ops.conv3d)[n - 2](x.to(double) - input_zero,
+                                            layout.unpack(weight).to(double), None, stride,
+                                            padding, dilation, groups).to(single)
+    along = (-1, *[1] * n)
+    one = scales * input_scale
+    if bias is not None:
+        exact = exact + (bias / one).reshape(along)
+    numbers = ops.round(exact * (one / scale).reshape(along)) + zero_point
+    info = iinfo(x.dtype)
+    low = max(info.min, zero_point) if relu else info.min
+    return ops.clamp(numbers, low, info.max).to(x.dtype)
 
 
 conv2d = conv3d = _conv

@@ -146,16 +146,9 @@ def _kept(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _chosen(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x = _uniform(name, _first(args, kwargs))
-    if "pool" not in name:
-        if any(isinstance(a, QuantizedTensor) for a in args[1:]):
-            raise NotImplementedError(_ABSENT.format(name))
-        return _wrapped(_call(_integers, func, args, kwargs), x)
-    # Pooling computes in floats, which hold integers of 8 bits; what it pads with is never chosen.
-    wide = _call(lambda v: v._values.double() if isinstance(v, QuantizedTensor) else v,
-                 func, args, kwargs)
-    if isinstance(wide, tuple):
-        return (x._like(wide[0].to(x._values.dtype)), *wide[1:])
-    return x._like(wide.to(x._values.dtype))
+    if "pool" not in name and any(isinstance(a, QuantizedTensor) for a in args[1:]):
+        raise NotImplementedError(_ABSENT.format(name))
+    return _wrapped(_call(_integers, func, args, kwargs), x)
 
 
 def _uniform(name: str, x: QuantizedTensor) -> QuantizedTensor:

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from flambeau.core import _core, functions
+from flambeau.core import _core, functions, ops
 from flambeau.core.layouts import _Word
 
 _op = {**functions, **_core.operators()}
 
+_FLOAT = _core._dtype_named("float32")
 qint8, quint8, qint32 = _core.quantized_dtypes()
 #: Least and greatest integer of each dtype.
 RANGES = {qint8: (-128, 127), quint8: (0, 255), qint32: (-(2**31), 2**31 - 1)}
@@ -59,6 +60,9 @@ class Quantizer(NamedTuple):
         go to the even neighbour, and NaN becomes the greatest integer.
         """
         low, high = RANGES[dtype]
+        if self.axis is None and dtype is not qint32 and x.dtype is _FLOAT:
+            storage: Any = _core.quantized_storage(dtype)
+            return ops.quantize_values(x, self.scale, self.zero_point, storage)
         if self.axis is None:
             scale = _float32(self.scale)
             inverse = 1.0 / scale if scale else float("inf")
@@ -73,8 +77,10 @@ class Quantizer(NamedTuple):
 
     def numbers(self, integers: Any) -> Any:
         """What integers stand for, in float32: ``scale * (q - zero_point)``."""
+        if self.axis is None and integers.dtype.itemsize == 1:
+            return ops.dequantize_values(integers, self.scale, self.zero_point)
         if self.axis is None:
-            return _wide(integers, self.zero_point) * _float32(self.scale)
+            return (integers.double() - float(self.zero_point)).float() * _float32(self.scale)
         zero = self.zero_point if self.scheme is per_channel_affine_float_qparams \
             else self.zero_point.double()
         steps = integers.to(zero.dtype) - self.along(zero, integers.ndim)
@@ -88,13 +94,6 @@ class Quantizer(NamedTuple):
             return bool(self.scale == other.scale and self.zero_point == other.zero_point)
         return self.axis == other.axis and bool(_op["equal"](self.scale, other.scale)) \
             and bool(_op["equal"](self.zero_point, other.zero_point))
-
-
-def _wide(integers: Any, zero: int) -> Any:
-    """Differences from a zero point in float32, rounded once: those of 8 bits are exact."""
-    if integers.dtype.itemsize == 1:
-        return integers.float() - float(zero)
-    return (integers.double() - float(zero)).float()
 
 
 def _float32(number: float) -> float:

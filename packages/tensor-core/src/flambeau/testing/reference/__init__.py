@@ -30,6 +30,7 @@ from flambeau.testing.reference import (  # they register kernels
     network,
     numbers,
     pool,
+    quantized,
     recurrent,
     reduce,
     statistics,
@@ -76,4 +77,4 @@ class ReferenceBackend(Backend):
 
 __all__ = ["KERNELS", "ReferenceBackend", "bessel", "create", "fourier", "gammas", "images",
            "indexing", "kernel", "linalg", "matrix", "movement", "network", "numbers", "pool",
-           "raw_kernel", "recurrent", "reduce", "statistics", "windows"]
+           "quantized", "raw_kernel", "recurrent", "reduce", "statistics", "windows"]

@@ -9,6 +9,7 @@ import numpy as np
 from flambeau.testing.samples import fourier, layouts, movement, statistics
 from flambeau.testing.samples.images import FLOATING as FLOATING_IMAGES
 from flambeau.testing.samples.images import IMAGES
+from flambeau.testing.samples.quantized import QUANTIZED
 from flambeau.testing.samples.recurrent import FLOATING as FLOATING_RECURRENT
 from flambeau.testing.samples.recurrent import RECURRENT
 from flambeau.testing.samples.windows import FLOATING_WINDOWS, WINDOWS
@@ -310,4 +311,4 @@ BY_KEY = {
 BY_KEY |= fourier.BY_KEY
 BY_KEY |= movement.BY_KEY
 BY_KEY |= statistics.BY_KEY
-BY_KEY |= IMAGES | RECURRENT
+BY_KEY |= IMAGES | RECURRENT | QUANTIZED

@@ -1,5 +1,7 @@
 /* max_pool2d with the positions of the maxima, and its gradient. */
 #include "pool/pool.h"
+#include "common/args.h"
+#include "pool/kernels/bytes.h"
 #include <algorithm>
 
 namespace {
@@ -130,12 +132,39 @@ extern "C" int fl_infer_max_pool2d_with_indices(const fl_op *op, const fl_value 
     return 0;
 }
 
+/* Whether both are of bytes whose channels lie side by side; then the maxima are computed. */
+static bool run_bytes(const fl_pool_call &c, const fl_tensor *input, fl_tensor *out) {
+    const int first = c.nd - 3;
+    const int64_t *strides = input->strides + first, *to = out->strides + first;
+    const int64_t channels = input->shape[first], area = c.p.oh * c.p.ow * channels;
+    const bool bytes = input->dtype == FL_U8 || input->dtype == FL_I8;
+    if (!bytes || strides[0] != 1 || to[0] != 1 || to[2] != channels || to[1] != c.p.ow * channels ||
+        (first && out->strides[0] != area))
+        return false;
+    const fl_byte_pool_kernels *kernels = FL_PICK(fl_byte_pool_kernels);
+    auto pool = input->dtype == FL_U8 ? kernels->max_u8 : kernels->max_i8;
+    const int64_t images = first ? input->shape[0] : 1, row = c.p.ow * channels;
+    fl_parallel(images * c.p.oh, fl_row_grain(row), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t n = i / c.p.oh;
+            const fl_byte_pool job = {
+                c.p, channels, strides[1], strides[2],
+                (const uint8_t *)input->data + (first ? n * input->strides[0] : 0),
+                (uint8_t *)out->data + n * area};
+            pool(&job, i % c.p.oh, i % c.p.oh + 1);
+        }
+    });
+    return true;
+}
+
 /* `at` may be NULL. */
 template <class Index>
 static int run_values(const fl_op *op, const fl_value *in, fl_tensor *out, Index *at) {
     fl_pool_call c;
     if (read_call(op, in, &c) < 0)
         return -1;
+    if (!at && run_bytes(c, in[0].t, out))
+        return 0;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     const fl_pool_kernels *kernels = FL_PICK(fl_pool_kernels);
     In input(in[0].t, kind);

@@ -42,6 +42,13 @@ OPDEFS = (
     helper(f"conv3d_weight_grad(Tensor grad, Tensor input, Shape weight_size, {_CONV})",
            doc="Gradient of conv3d for its weight.", linear="grad * input", batching="rule",
            decomposes=True),
+    helper("quantized_conv(Tensor input, Tensor weight, Tensor sums, Tensor scales, Tensor? bias, "
+           "Ints kernel_size, Ints stride, Ints padding, Ints dilation, Int groups, "
+           "Float input_scale, Int input_zero, Float scale, Int zero_point, Bool relu)",
+           doc="Cross-correlation of integers of 8 bits over two or three dimensions, whose exact "
+               "sums are scaled, rounded and clamped; weights as ``quantized.packing`` lays them "
+               "out, and their sums for each output channel.",
+           differentiable=False, batching="loop", decomposes=True),
     *_convolutions(1),
     *_convolutions(2),
     *_convolutions(3),

@@ -1,5 +1,5 @@
 """Rounding, bits and parts of numbers."""
-from flambeau.core.opdefs.make import composite, kernel, pointwise
+from flambeau.core.opdefs.make import composite, helper, kernel, pointwise
 
 
 def _shift(name, symbol, dunder, doc, **kinds):
@@ -13,7 +13,20 @@ def _divisor(name, doc):
                   differentiable=False, batching="pointwise", doc=doc)
 
 
+_JOINED = "Tensor self, Tensor other, Floats scales, Ints zero_points"
+
 OPDEFS = (
+    helper("quantize_values(Tensor self, Float scale, Int zero_point, DType dtype)",
+           doc="Integers of 8 bits that stand for numbers: ``round(self / scale) + zero_point``, "
+               "clamped; NaN becomes the greatest.", differentiable=False, decomposes=True),
+    helper("dequantize_values(Tensor self, Float scale, Int zero_point)",
+           doc="What integers of 8 bits stand for: ``(self - zero_point) * scale``.",
+           differentiable=False, decomposes=True),
+    helper(f"quantized_add({_JOINED}, Bool relu)", differentiable=False, decomposes=True,
+           doc="Sums of what integers of 8 bits stand for, as such integers; scales and zero "
+               "points are those of both and of the result."),
+    helper(f"quantized_mul({_JOINED})", differentiable=False, decomposes=True,
+           doc="Products of what integers of 8 bits stand for, as such integers."),
     pointwise("sgn(Tensor self)", float="sign(self)", int="sign(self)", bool="self",
               complex="sign(self)", unsigned="1 if self != 0 else 0", inplace=True, derive=False,
               doc="``x / |x|``, and 0 at 0: the sign of real numbers.", exact_out=True),
