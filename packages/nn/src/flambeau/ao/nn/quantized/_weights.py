@@ -1,8 +1,8 @@
 """Weights of integers, and the products with them that quantized layers share.
 
-A layer computes with what integers differ from their zero points by, in floats: sums of such
-products are integers, exact in float32 where their magnitudes stay below 2**24 and rounded to its
-24 bits beyond. The result is scaled once, rounded, and clamped to the dtype.
+Sums of integers are exact, are scaled once in float32, rounded, and clamped to the dtype. Kernels
+of integers compute them (`_integers.py`); where these have no form for a weight, as for one with
+zero points or of a transposed convolution, floats do, wide enough to hold each sum.
 """
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
+import flambeau.ao.nn.quantized._integers as _integers
 from flambeau import Tensor
 from flambeau.core.quantized.schemes import RANGES, Quantizer
 from flambeau.core.quantized.tensor import QuantizedTensor, wrap
+from flambeau.nn import functional as F
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
@@ -70,7 +72,7 @@ def expect_quantized(layer: str, x: Any) -> QuantizedTensor:
 
 def product(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None, multiply: Product,
             scale: float, zero_point: int, relu: bool, channels: int) -> QuantizedTensor:
-    """A layer's result: scaled, rounded, clamped.
+    """A layer's result by floats: scaled, rounded, clamped.
 
     Args:
         x: The input.
@@ -82,7 +84,10 @@ def product(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None, mu
         relu: Whether what is below zero becomes zero.
         channels: The dimension of the result that the bias runs along.
     """
-    sums = multiply(centered(x), centered(weight))
+    a, b = centered(x), centered(weight)
+    if 255 * 255 * weight.numel() >= 2**24 * min(weight.shape[:2]):
+        a, b = a.double(), b.double()
+    sums = multiply(a, b).float()
     along = [1] * sums.ndim
     along[channels] = -1
     one = float(x._quantizer.scale) * scales_of(weight)     # what one of the sums is worth
@@ -92,3 +97,28 @@ def product(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None, mu
     low, high = RANGES[x._dtype]
     integers = numbers.clamp(max(low, zero_point) if relu else low, high)
     return wrap(integers.to(x._values.dtype), x._dtype, Quantizer(scale, zero_point))
+
+
+def linear(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None, scale: float,
+           zero_point: int, relu: bool) -> QuantizedTensor:
+    """The result of a linear layer; arguments are those of `product`."""
+    made = _integers.linear(x, weight, bias, scale, zero_point, relu)
+    if made is None:
+        return product(x, weight, bias, F.linear, scale, zero_point, relu, -1)
+    return made
+
+
+def convolution(x: QuantizedTensor, weight: QuantizedTensor, bias: Tensor | None,
+                multiply: Product, window: tuple[Any, Any, Any, int], scale: float,
+                zero_point: int, relu: bool) -> QuantizedTensor:
+    """The result of a convolution; other arguments are those of `product`.
+
+    Args:
+        window: Stride, padding, dilation and groups, as a convolution takes them.
+    """
+    n = weight.ndim - 2
+    sizes = _integers.window_of(window, tuple(weight.shape[2:]))
+    made = sizes and _integers.convolution(x, weight, bias, sizes, scale, zero_point, relu)
+    if made is None:
+        return product(x, weight, bias, multiply, scale, zero_point, relu, -1 - n)
+    return made

@@ -5,8 +5,9 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import ops
 from flambeau.core.quantized.schemes import RANGES, Quantizer
-from flambeau.core.quantized.tensor import wrap
+from flambeau.core.quantized.tensor import QuantizedTensor, wrap
 from flambeau.nn import Identity, Module
 
 __all__ = ["DeQuantize", "FXFloatFunctional", "FloatFunctional", "QFunctional", "Quantize"]
@@ -160,9 +161,22 @@ class QFunctional(Module):
         return self.activation_post_process(
             flambeau.quantize_per_tensor(numbers, self.scale, self.zero_point, like.dtype))
 
+    def _joined(self, operator: Any, x: Any, y: Any, *relu: bool) -> Any:
+        """A sum or a product by an operator of integers; None where it is not for these two."""
+        both = isinstance(x, QuantizedTensor) and isinstance(y, QuantizedTensor)
+        if not both or x.dtype is not y.dtype or x.dtype is flambeau.qint32 or \
+                x.shape != y.shape or (x._quantizer.axis, y._quantizer.axis) != (None, None):
+            return None
+        (a, zero_a, _), (b, zero_b, _) = x._quantizer, y._quantizer
+        made = operator(x._values, y._values, (a, b, self.scale),
+                        (zero_a, zero_b, self.zero_point), *relu)
+        return self.activation_post_process(
+            wrap(made, x.dtype, Quantizer(self.scale, self.zero_point)))
+
     def add(self, x: Any, y: Any) -> Any:
         """``x + y``."""
-        return self._quantized(x.dequantize() + y.dequantize(), x)
+        made = self._joined(ops.quantized_add, x, y, False)
+        return self._quantized(x.dequantize() + y.dequantize(), x) if made is None else made
 
     def add_scalar(self, x: Any, y: float) -> Any:
         """``x + y`` with a number: the zero point moves, or both move where it has no room."""
@@ -178,7 +192,8 @@ class QFunctional(Module):
 
     def mul(self, x: Any, y: Any) -> Any:
         """``x * y``."""
-        return self._quantized(x.dequantize() * y.dequantize(), x)
+        made = self._joined(ops.quantized_mul, x, y)
+        return self._quantized(x.dequantize() * y.dequantize(), x) if made is None else made
 
     def mul_scalar(self, x: Any, y: float) -> Any:
         """``x * y`` with a number: the scale changes, and for numbers below zero the integers."""
@@ -196,7 +211,9 @@ class QFunctional(Module):
 
     def add_relu(self, x: Any, y: Any) -> Any:
         """``relu(x + y)``."""
-        return self._quantized((x.dequantize() + y.dequantize()).relu(), x)
+        made = self._joined(ops.quantized_add, x, y, True)
+        return self._quantized((x.dequantize() + y.dequantize()).relu(), x) if made is None \
+            else made
 
     def matmul(self, x: Any, y: Any) -> Any:
         """``x @ y``."""

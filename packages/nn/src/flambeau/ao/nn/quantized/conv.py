@@ -62,8 +62,15 @@ class _Conv(OutputScale, Module):
         if x.ndim not in (n + 1, n + 2):
             raise ValueError(f"{self._get_name()}: the input must have {n + 1} or {n + 2} "
                              f"dimensions, and has shape {list(x.shape)}")
-        return _weights.product(x, self.weight(), self.bias(), self._multiply, self.scale,
-                                self.zero_point, self._relu, -1 - n)
+        return self._product(x)
+
+    def _product(self, x: Any) -> Any:
+        if self.padding_mode != "zeros":
+            return _weights.product(x, self.weight(), self.bias(), self._multiply, self.scale,
+                                    self.zero_point, self._relu, -1 - len(self.kernel_size))
+        return _weights.convolution(x, self.weight(), self.bias(), self._multiply,
+                                    (self.stride, self.padding, self.dilation, self.groups),
+                                    self.scale, self.zero_point, self._relu)
 
     def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
         """Take another weight and bias."""
@@ -144,6 +151,10 @@ class _ConvTranspose(_Conv):
         functions = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
         return functions[len(s.kernel_size) - 1](x, weight, None, s.stride, s.padding,
                                                  s.output_padding, s.groups, s.dilation)
+
+    def _product(self, x: Any) -> Any:
+        return _weights.product(x, self.weight(), self.bias(), self._multiply, self.scale,
+                                self.zero_point, self._relu, -1 - len(self.kernel_size))
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

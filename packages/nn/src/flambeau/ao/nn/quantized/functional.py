@@ -52,7 +52,7 @@ def linear(input: Any, weight: Any, bias: Tensor | None = None, scale: float | N
         tensor([[6, 6]], dtype=flambeau.uint8)
     """
     x = _weights.expect_quantized("linear()", input)
-    return _weights.product(x, weight, bias, F.linear, *_scale(x, scale, zero_point), False, -1)
+    return _weights.linear(x, weight, bias, *_scale(x, scale, zero_point), False)
 
 
 def _scale(x: Any, scale: float | None, zero_point: int | None) -> tuple[float, int]:
@@ -79,8 +79,8 @@ def _conv(n: int) -> Callable[..., Any]:
             product: Tensor = function(a, b, None, stride, padding, dilation, groups)
             return product
 
-        return _weights.product(x, weight, bias, multiply, float(scale), int(zero_point), False,
-                                -1 - n)
+        return _weights.convolution(x, weight, bias, multiply, (stride, padding, dilation, groups),
+                                    float(scale), int(zero_point), False)
 
     conv.__name__ = conv.__qualname__ = name
     conv.__doc__ = (f"`flambeau.nn.functional.{name}` of a quantized input and weight, with the "

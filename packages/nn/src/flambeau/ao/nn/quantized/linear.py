@@ -9,7 +9,6 @@ import flambeau.ao.nn.quantized._weights as _weights
 from flambeau import Tensor
 from flambeau import nn as layers
 from flambeau.nn import Module
-from flambeau.nn import functional as F
 
 __all__ = ["Linear", "LinearPackedParams"]
 
@@ -137,8 +136,8 @@ class Linear(OutputScale, Module):
     def forward(self, x: Any) -> Any:
         """Integers out of integers."""
         weight, bias = self._packed_params._weight_bias()
-        return _weights.product(_weights.expect_quantized(self._get_name(), x), weight, bias,
-                                F.linear, self.scale, self.zero_point, self._relu, -1)
+        return _weights.linear(_weights.expect_quantized(self._get_name(), x), weight, bias,
+                               self.scale, self.zero_point, self._relu)
 
     def weight(self) -> Any:
         """The quantized weight."""
