@@ -224,3 +224,21 @@ def test_the_environment_turns_modules_and_decorators_off(monkeypatch):
 
     assert read(flambeau.ones(2)) == 2.0
     assert model.compiles == [False]
+
+
+def test_hooks_of_all_modules_run_once_around_each(pair):
+    model, compiled = pair
+    everywhere, seen = nn.modules.module, []
+    hooks = [everywhere.register_module_forward_pre_hook(lambda m, args: seen.append(m)),
+             everywhere.register_module_forward_hook(lambda m, args, out: seen.append(m)),
+             everywhere.register_module_full_backward_hook(lambda m, *grads: seen.append(m))]
+    counts = []
+    try:
+        for each in (model, compiled, compiled):
+            seen.clear()
+            each(X).sum().backward()
+            counts.append([seen.count(m) for m in (model, model.body, model.norm, compiled)])
+    finally:
+        for hook in hooks:
+            hook.remove()
+    assert counts == [[3, 3, 3, 0]] * 3

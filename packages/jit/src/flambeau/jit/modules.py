@@ -40,6 +40,7 @@ def wrapping_class(base: type) -> type:
         """
 
         _members_at_once = True     # although there is a __getattr__: nn/modules/module/_asking.py
+        _wraps_module = True        # hooks of all modules run around that one: _calls.py
 
         def __init__(self, module: Any, make: Callable[[Any], Any]) -> None:
             self.__dict__.update(_compiled=make(module), _make=make)

@@ -12,14 +12,18 @@ _NONE = HookTable()
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``module(*args, **kwargs)``: hooks of all modules come before those of this one."""
+    """``module(*args, **kwargs)``: hooks of all modules come before those of this one.
+
+    Those run around the module that a compiled one wraps, and not a second time around that.
+    """
     own = module._hook_table or _NONE
-    forward = EVERYWHERE.list("forward") + own.list("forward")
-    backward_pre = EVERYWHERE.list("backward_pre") + own.list("backward_pre")
-    backward = EVERYWHERE.list("backward") + own.list("backward")
+    everywhere = _NONE if getattr(type(module), "_wraps_module", False) else EVERYWHERE
+    forward = everywhere.list("forward") + own.list("forward")
+    backward_pre = everywhere.list("backward_pre") + own.list("backward_pre")
+    backward = everywhere.list("backward") + own.list("backward")
     result = None
     try:
-        for hook in EVERYWHERE.list("forward_pre") + own.list("forward_pre"):
+        for hook in everywhere.list("forward_pre") + own.list("forward_pre"):
             args, kwargs = _run_pre_hook(module, hook, args, kwargs)
         watch = _watch(module, backward_pre, backward) if backward_pre or backward else None
         if watch:
