@@ -31,14 +31,15 @@ endif()
 set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
 # Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster, and
 # two passes of GCC find little in long runs of the same instruction.
-set(WRITTEN_OUT conv/kernels/conv matmul/kernels/gemm matmul/kernels/gemm_pairs
-  pointwise/kernels/narrow)
+set(WRITTEN_OUT conv/kernels/conv conv/kernels/quantized_conv matmul/kernels/gemm
+  matmul/kernels/gemm_pairs matmul/kernels/quantized pointwise/kernels/narrow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(WRITTEN_OUT_FLAGS -fno-tree-pre -fno-tree-vrp)
 endif()
 # Kernel files that -O3 makes longer than faster. Those of the second list lose by short loops that
 # stay loops.
-set(COMPACT common/kernels/tile pool/kernels/pool resample/kernels/grid)
+set(COMPACT common/kernels/tile pointwise/kernels/quantized_values pool/kernels/byte_maxima
+  pool/kernels/pool resample/kernels/grid)
 set(PEELED matmul/kernels/weight_only reduce/kernels/softmax)
 # Code that runs once, or is glue between calls: more takes longer to compile, and nobody sees it.
 set(GLUE_FLAGS -O1 -Wno-stringop-overread)
@@ -67,9 +68,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(ISA_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512 ${SKIPPED_PASSES})
   # Kernel files that are less than 1.3 times as fast at v4 as at v3, which serves there as well, and
   # special functions, which are long and seldom hot.
-  set(NOT_FOR_v4 accumulate argmax blocks distance divide fft grid indices integers narrow power
-    pw_arithmetic pw_comparison pw_special reduce reduce_map resample reverse scan_more select
-    transpose unscale)
+  set(NOT_FOR_v4 accumulate argmax blocks byte_maxima distance divide fft grid indices integers
+    narrow power pw_arithmetic pw_comparison pw_special quantized_values reduce reduce_map resample
+    reverse scan_more select transpose unscale)
   set(INSTEAD_OF_v4 v3)
   # v2 runs the bytecode of formulas. It has loops for what an instruction of the bytecode does.
   set(NOT_FOR_v2 pw_activations pw_arithmetic pw_comparison pw_loss pw_numbers pw_special

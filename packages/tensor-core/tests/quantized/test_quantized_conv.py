@@ -124,6 +124,14 @@ def test_layouts_of_the_input(seed):
     check(case, x)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("scale", [1e-30, 1e-9, 1e-6])
+def test_steps_that_no_integer_holds(seed, scale):
+    case = Case(seed)
+    case.scale = scale
+    check(case)
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_without_a_batch_and_of_no_images(n):
     case = Case(7, n)
@@ -187,6 +195,7 @@ def test_the_reference_is_independent():
     (9, 0, "1 group or more"),
     (9, 4, "divide the number of output channels"),
     (11, 256, "input_zero is 256, and integers of uint8 reach from 0 to 255"),
+    (13, -1, "zero_point is -1, and integers of uint8 reach from 0 to 255"),
 ])
 def test_what_does_not_fit_is_refused(position, value, error):
     arguments = [flambeau.zeros(1, 4, 8, 8, dtype=flambeau.uint8),

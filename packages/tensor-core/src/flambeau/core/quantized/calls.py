@@ -166,7 +166,7 @@ def _relu(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _averaged(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x = _uniform(name, _first(args, kwargs))
     zero = x._quantizer.zero_point
-    steps = func(x._values.float() - zero, *args[1:],
+    steps = func(Quantizer(1.0, zero).numbers(x._values), *args[1:],
                  **{key: value for key, value in kwargs.items() if key not in ("input", "self")})
     # The zero point counts before the rounding: halves go to the even integer, as in PyTorch.
     return x._like(Quantizer(1.0, 0).integers(steps + zero, x._dtype))

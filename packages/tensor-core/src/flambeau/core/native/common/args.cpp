@@ -137,3 +137,12 @@ int fl_check_number(const char *title, const char *param, const fl_value &v, int
     return fl_error(FL_RUNTIME_ERROR, "%s: %s %g does not fit %s, which holds %g to %g",
                     title, param, number, fl_dtype_name(dtype), low, high);
 }
+
+int fl_check_zero_point(const fl_op *op, const char *name, int64_t zero, int dtype) {
+    const int64_t least = dtype == FL_U8 ? 0 : -128;
+    if (zero >= least && zero <= least + 255)
+        return 0;
+    return fl_error(FL_VALUE_ERROR, "%s: %s is %lld, and integers of %s reach from %lld to %lld",
+                    fl_op_title(op), name, (long long)zero, fl_dtype_name(dtype), (long long)least,
+                    (long long)(least + 255));
+}

@@ -18,6 +18,8 @@ int fl_expect_order(const fl_op *op, const char *param, const fl_tensor *t);
 int fl_expect_ordered(const fl_op *op, const char *param, const fl_tensor *t);
 /* A number must fit the dtype it is written to; -1 is the greatest unsigned one. */
 int fl_check_number(const char *title, const char *param, const fl_value &v, int dtype);
+/* The integer that stands for zero, among those of uint8 or int8. */
+int fl_check_zero_point(const fl_op *op, const char *name, int64_t zero, int dtype);
 /* int32 or int64. */
 int fl_expect_index(const fl_op *op, const char *param, const fl_tensor *t);
 int fl_expect_int64(const fl_op *op, const char *param, const fl_tensor *t);

@@ -88,11 +88,9 @@ int check(const fl_op *op, const fl_value *in, const Plan &plan) {
     if (input->dtype != FL_U8 && input->dtype != FL_I8)
         return fl_error(FL_TYPE_ERROR, "%s: input must be uint8 or int8, got %s", title,
                         fl_dtype_name(input->dtype));
-    const int64_t least = input->dtype == FL_U8 ? 0 : -128;
-    if (in[INPUT_ZERO].i < least || in[INPUT_ZERO].i > least + 255)
-        return fl_error(FL_VALUE_ERROR, "%s: input_zero is %lld, and integers of %s reach from "
-                        "%lld to %lld", title, (long long)in[INPUT_ZERO].i,
-                        fl_dtype_name(input->dtype), (long long)least, (long long)(least + 255));
+    if (fl_check_zero_point(op, "input_zero", in[INPUT_ZERO].i, input->dtype) < 0 ||
+        fl_check_zero_point(op, "zero_point", in[ZERO].i, input->dtype) < 0)
+        return -1;
     if (plan.c.p.c > MOST_TERMS / plan.taps)
         return fl_error(FL_VALUE_ERROR, "%s: windows of at most %lld elements have sums that fit "
                         "into int32, got %lld channels of %lld", title, (long long)MOST_TERMS,
@@ -150,8 +148,8 @@ class Factors {
             shift[i] = bias ? ((const float *)bias->data)[k * bias->strides[0]] / one : 0;
             factor[i] = one / scale;
         }
-        const float low = in[RELU].i && in[ZERO].i > -flip ? (float)(in[ZERO].i + flip) : 0;
-        all = {start, shift, factor, (float)(in[ZERO].i + flip), low, 255, flip};
+        const int moved = (int)in[ZERO].i + flip;
+        all = {start, shift, factor, moved, in[RELU].i ? moved : 0, flip};
     }
     bool ok() const { return room_.ok(); }
     fl_requantization from(int64_t i) const {
@@ -224,10 +222,10 @@ class Convolution {
     /* Some tiles of pixels by blocks of output channels. */
     void chunk(int64_t tile, int64_t tiles, int64_t begin, int64_t end) const {
         const uint8_t *pixels[CHUNK_PIXELS];
-        const int64_t first = tile * FL_QUANTIZED_PIXELS, last = first + tiles * FL_QUANTIZED_PIXELS;
+        const int64_t first = tile * FL_QUANTIZED_PIXELS;
+        const int64_t last = first + tiles * FL_QUANTIZED_PIXELS;
         const int64_t count = (last < pixels_ ? last : pixels_) - first;
-        for (int64_t i = 0; i < count; i++)
-            pixels[i] = planes_.window(first + i);
+        planes_.windows(first, count, pixels);
         fl_quantized_tile t = {pixels, count, plan_.runs, plan_.words, plan_.channels, offsets_, 0,
                                weight_, factors_.from(0), out_ + first * plan_.outputs,
                                plan_.outputs};

@@ -28,8 +28,8 @@ void copy_row(const uint8_t *from, const Strides &s, int64_t w, int64_t channels
                 memcpy(to + x * channels, from + x * s.pixel, (size_t)channels);
         return;
     }
-    for (int64_t x = 0; x < w; x++)
-        for (int64_t k = 0; k < channels; k++)
+    for (int64_t k = 0; k < channels; k++)
+        for (int64_t x = 0; x < w; x++)
             to[x * channels + k] = from[x * s.pixel + k * s.channel] ^ flip;
 }
 
@@ -68,4 +68,17 @@ void fl_quantized_planes::copy(const fl_tensor *input, uint8_t zero, uint8_t fli
             memset(line + left + inside, zero, (size_t)left);
         }
     });
+}
+
+void fl_quantized_planes::windows(int64_t first, int64_t count, const uint8_t **to) const {
+    const fl_conv &p = c.p;
+    const int64_t step = p.x.stride * pixel;
+    for (int64_t i = first, last = first + count; i < last;) {
+        const int64_t x = i % p.ow, y = i / p.ow % p.oh, z = i / p.ow / p.oh;
+        const uint8_t *at = data + z / c.od * image + z % c.od * c.z.stride * plane +
+                            y * p.y.stride * row + x * step;
+        const int64_t end = last - i < p.ow - x ? last : i + p.ow - x;
+        for (; i < end; i++, at += step)
+            *to++ = at;
+    }
 }

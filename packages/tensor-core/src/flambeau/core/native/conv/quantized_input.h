@@ -24,10 +24,6 @@ struct fl_quantized_planes {
     size_t bytes() const { return (size_t)(images * image) + FL_QUANTIZED_BLOCK; }
     /* Copies the input, with `zero` around it; `flip` is 128 where it has a sign. */
     void copy(const fl_tensor *input, uint8_t zero, uint8_t flip, uint8_t *to);
-    /* Where the window of an output's pixel begins. */
-    const uint8_t *window(int64_t i) const {
-        const int64_t x = i % c.p.ow, y = i / c.p.ow % c.p.oh, z = i / c.p.ow / c.p.oh;
-        return data + z / c.od * image + z % c.od * c.z.stride * plane + y * c.p.y.stride * row +
-               x * c.p.x.stride * pixel;
-    }
+    /* Where the windows of some of the output's pixels begin. */
+    void windows(int64_t first, int64_t count, const uint8_t **to) const;
 };

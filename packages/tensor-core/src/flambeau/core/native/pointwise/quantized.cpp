@@ -1,5 +1,5 @@
 /* Numbers become integers of 8 bits, integers numbers, and two tensors of integers a third. */
-#include "pointwise/kernels/quantized.h"
+#include "pointwise/kernels/quantized_values.h"
 #include "common/args.h"
 #include "dispatch/overlap.h"
 
@@ -61,15 +61,6 @@ class InOrder {
     const char *data_;
 };
 
-int check_zero(const fl_op *op, int64_t zero, int dtype) {
-    const int64_t least = dtype == FL_I8 ? -128 : 0;
-    if (zero >= least && zero <= least + 255)
-        return 0;
-    return fl_error(FL_VALUE_ERROR, "%s: zero_point is %lld, and integers of %s reach from %lld to "
-                    "%lld", fl_op_title(op), (long long)zero, fl_dtype_name(dtype),
-                    (long long)least, (long long)(least + 255));
-}
-
 int expect_bytes(const fl_op *op, const fl_tensor *t) {
     if (is_byte(t->dtype))
         return 0;
@@ -102,7 +93,7 @@ int infer_pair(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
                         "self, other and the result, got %d and %d", fl_op_title(op),
                         (int)in[2].len, (int)in[3].len);
     for (int i = 0; i < 3; i++)
-        if (check_zero(op, in[3].is[i], a->dtype) < 0)
+        if (fl_check_zero_point(op, "zero_point", in[3].is[i], a->dtype) < 0)
             return -1;
     fl_spec_in_order_of(outs, a);
     return 0;
@@ -120,8 +111,9 @@ int run_pair(const fl_value *in, bool product, bool relu, fl_tensor *result) {
     const fl_quantized_range range = range_of(result->dtype, zeros[2], relu);
     auto join = product ? kernels->mul : kernels->add;
     fl_parallel(result->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
-        const fl_quantized_operand x = operand(a.as<uint8_t>() + begin, result, scales[0], zeros[0]);
-        const fl_quantized_operand y = operand(b.as<uint8_t>() + begin, result, scales[1], zeros[1]);
+        const fl_quantized_operand
+            x = operand(a.as<uint8_t>() + begin, result, scales[0], zeros[0]),
+            y = operand(b.as<uint8_t>() + begin, result, scales[1], zeros[1]);
         join(&x, &y, end - begin, inverse_of(scales[2]), &range, out.as<uint8_t>() + begin);
     });
     out.commit();
@@ -156,7 +148,7 @@ int fl_infer_quantize_values(const fl_op *op, const fl_value *in, int, fl_spec *
     if (!is_byte(dtype))
         return fl_error(FL_TYPE_ERROR, "%s: dtype must be uint8 or int8, got %s", fl_op_title(op),
                         fl_dtype_name(dtype));
-    if (check_zero(op, in[2].i, dtype) < 0)
+    if (fl_check_zero_point(op, "zero_point", in[2].i, dtype) < 0)
         return -1;
     fl_spec_in_order_of(outs, self);
     outs->dtype = (uint8_t)dtype;
@@ -180,7 +172,8 @@ int fl_run_quantize_values(const fl_op *, const fl_value *in, int, fl_tensor *co
 }
 
 int fl_infer_dequantize_values(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
-    if (expect_bytes(op, in[0].t) < 0 || check_zero(op, in[2].i, in[0].t->dtype) < 0)
+    if (expect_bytes(op, in[0].t) < 0 ||
+        fl_check_zero_point(op, "zero_point", in[2].i, in[0].t->dtype) < 0)
         return -1;
     fl_spec_in_order_of(outs, in[0].t);
     outs->dtype = FL_F32;

@@ -1,7 +1,7 @@
 /* max_pool2d with the positions of the maxima, and its gradient. */
 #include "pool/pool.h"
 #include "common/args.h"
-#include "pool/kernels/bytes.h"
+#include "pool/kernels/byte_maxima.h"
 #include <algorithm>
 
 namespace {

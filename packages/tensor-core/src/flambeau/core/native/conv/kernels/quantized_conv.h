@@ -7,12 +7,13 @@ const int FL_QUANTIZED_PIXELS = 14;     /* of a tile at most */
 const int FL_QUANTIZED_CHANNELS = 32;   /* of a tile: two vectors of sums */
 const int FL_QUANTIZED_BLOCK = 64;      /* channels that a depthwise kernel takes at a time */
 
-/* How a sum becomes an integer of a result: round((sum + shift) * factor) + zero, clamped. */
+/* How a sum becomes an integer of a result: round((sum + shift) * factor) + zero, from low to 255,
+ * and flipped by 128 where results are signed. NaN becomes the greatest. */
 struct fl_requantization {
     const int32_t *start;               /* what sums begin with, for each channel */
     const float *shift, *factor;
-    float zero, low, high;
-    uint8_t flip;                       /* 128 where results are signed */
+    int zero, low;
+    uint8_t flip;
 };
 
 /* Pixels are where the window of each begins, in memory whose channels lie side by side. A window

@@ -35,10 +35,8 @@ void dot_tile(const Tile *t, int64_t first) {
         }
     }
 #pragma GCC unroll 16
-    for (int p = 0; p < P; p++) {
-        write(t, first + p, 0, sums[p][0]);
-        write(t, first + p, 16, sums[p][1]);
-    }
+    for (int p = 0; p < P; p++)
+        write(t, first + p, sums[p][0], sums[p][1]);
 }
 
 void dot_tiles(const Tile *t) {
@@ -73,9 +71,8 @@ inline void dot_window(const Tile *t, int64_t pixel, int64_t c) {
         add_dots(d, _mm512_unpacklo_epi16(high0, high1), _mm512_loadu_si512(w + 2));
         add_dots(e, _mm512_unpackhi_epi16(high0, high1), _mm512_loadu_si512(w + 3));
     }
-    a = _mm512_packs_epi32(requantized(t->to, c, a), requantized(t->to, c + 16, b));
-    d = _mm512_packs_epi32(requantized(t->to, c + 32, d), requantized(t->to, c + 48, e));
-    /* Signed results were flipped before: zero, low and high are those of the range from 0 on. */
+    a = placed(t->to, _mm512_packs_epi32(steps(t->to, c, a), steps(t->to, c + 16, b)));
+    d = placed(t->to, _mm512_packs_epi32(steps(t->to, c + 32, d), steps(t->to, c + 48, e)));
     const __m512i bytes = _mm512_xor_si512(_mm512_packus_epi16(a, d),
                                            _mm512_set1_epi8((char)t->to.flip));
     const int64_t left = t->channels - c;

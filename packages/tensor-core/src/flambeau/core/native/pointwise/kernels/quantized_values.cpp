@@ -1,5 +1,5 @@
 /* Numbers and the integers of 8 bits that stand for them: loops that the compiler vectorizes. */
-#include "pointwise/kernels/quantized.h"
+#include "pointwise/kernels/quantized_values.h"
 #include <math.h>
 
 namespace {

@@ -1,5 +1,5 @@
 /* Maxima of integers of 8 bits, 64 channels at a time. */
-#include "pool/kernels/bytes.h"
+#include "pool/kernels/byte_maxima.h"
 #include "common/kernels/lanes.h"
 
 namespace {
