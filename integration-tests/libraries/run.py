@@ -45,6 +45,7 @@ PROGRAMS = {
     "further_used": ("", "the main use", 1e-4),
     "further_models": ("", "the main use", 1e-4),
     "further_fields": ("", "the main use", 1e-4),
+    "further_ground": ("", "the main use", 1e-4),
     "torchmetrics_metrics": ("torchmetrics", "metrics of all kinds, their states, wrappers", 1e-4),
     "geometric_layers": ("torch-geometric", "20 layers on edges, COO, CSR and dense matrices, "
                          "batches, training", 1e-4),

@@ -134,3 +134,51 @@ def test_layers_with_a_batch_norm_are_made_by_hand(kind):
     assert line.bn.momentum == 0.25 and line(fl.randn(4, 3)).shape == (4, 2)
     with pytest.raises(AssertionError, match="qconfig must be given"):
         kind(2, 4, 3)
+
+
+X = fl.quantize_per_tensor(fl.randn(2, 4, 3, 3), 0.02, 128, fl.quint8)
+
+
+@pytest.mark.parametrize(("made", "plain"), [
+    (quantized.ELU(0.05, 10, 0.5), nn.ELU(0.5)),
+    (quantized.Hardswish(0.05, 10), nn.Hardswish()),
+    (quantized.LeakyReLU(0.05, 10, 0.2), nn.LeakyReLU(0.2)),
+    (quantized.Sigmoid(0.05, 10), nn.Sigmoid()),
+    (quantized.Softmax(1, 0.05, 10), nn.Softmax(1)),
+    (quantized.LayerNorm([3, 3], nn.Parameter(fl.full((3, 3), 2.0)), None, 0.05, 10),
+     lambda x: nn.functional.layer_norm(x, [3, 3], fl.full((3, 3), 2.0))),
+    (quantized.GroupNorm(2, 4, nn.Parameter(fl.full((4,), 2.0)), None, 0.05, 10, 0.5),
+     lambda x: nn.functional.group_norm(x, 2, fl.full((4,), 2.0), None, 0.5)),
+    (quantized.InstanceNorm2d(4, nn.Parameter(fl.full((4,), 2.0)), None, 0.05, 10),
+     lambda x: nn.functional.instance_norm(x, weight=fl.full((4,), 2.0))),
+    (quantized.BatchNorm2d(4, 0.5), nn.BatchNorm2d(4, 0.5).eval()),
+], ids=lambda each: type(each).__name__)
+def test_layers_made_by_hand_take_scale_and_zero_point_where_pytorch_does(made, plain):
+    """Also in training mode, in which layers begin: integers have no batch statistics."""
+    got = made(X)
+    wanted = fl.quantize_per_tensor(plain(X.dequantize()).detach(), got.q_scale(),
+                                    got.q_zero_point(), fl.quint8)
+    assert fl.equal(got.int_repr(), wanted.int_repr())
+
+
+def test_slopes_are_integers_too():
+    layer = nn.PReLU(4)
+    layer.qconfig = q.QConfig(q.default_observer, q.default_weight_observer)
+    layer.activation_post_process = q.default_observer()
+    layer.activation_post_process(layer(X.dequantize()))
+    with pytest.warns(UserWarning, match="slopes of PReLU"):
+        quantized.PReLU.from_float(layer)
+    layer.qconfig = q.QConfig(q.default_observer, q.default_observer)
+    made = quantized.PReLU.from_float(layer)
+    assert made.weight.dtype is fl.quint8
+    assert (made.weight.dequantize() - 0.25).abs().max() < 0.01
+    assert (made(X).dequantize() - layer(X.dequantize())).abs().max() < 0.03
+
+
+@pytest.mark.parametrize("kind", ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"])
+@pytest.mark.parametrize("dtype", [fl.qint8, fl.float16])
+def test_recurrent_layers_made_by_hand(kind, dtype):
+    layer = getattr(quantized.dynamic, kind)(3, 4, dtype=dtype)
+    assert not layer.training
+    assert {w.dtype for name, w in layer.weights.items() if name.startswith("weight")} == {dtype}
+    layer(fl.randn(2, 3))

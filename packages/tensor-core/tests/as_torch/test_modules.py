@@ -133,3 +133,19 @@ def test_modules_are_run_as_programs():
     command = [sys.executable, "-m", "flambeau.as_torch", "-m", "torch.distributed.run", "--help"]
     told = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert told.returncode == 0 and told.stdout.startswith("usage: torchrun"), told.stderr
+
+
+def test_a_function_stays_where_a_module_of_its_name_is_imported():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch.autograd.gradcheck import GradcheckError
+        import torch.autograd.gradcheck, torch.quantization.quantize, torch.nn.utils.weight_norm
+        x = torch.ones(2, dtype=torch.double, requires_grad=True)
+        print(torch.autograd.gradcheck(torch.sin, (x,)))
+        print(callable(torch.quantization.quantize), callable(torch.nn.utils.weight_norm))
+        from torch.quantization.quantize import prepare, convert
+        torch.autograd.gradcheck = 3
+        print(torch.autograd.gradcheck)
+    """) == ["True", "True True", "3"]

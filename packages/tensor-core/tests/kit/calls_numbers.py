@@ -16,6 +16,8 @@ BESSEL = {
 POLYNOMIALS = {"chebyshev": "tuvw", "shifted_chebyshev": "tuvw", "hermite": ("h", "he"),
                "laguerre": "l", "legendre": "p"}
 _NEXT = [1.0, 0.0, 2.0, 0.0, 1.0, 1.0]
+#: What PyTorch computes fake quantization in, and what it rounds the result to.
+_TO_FLOAT32 = ("float32", "float16", "bfloat16")
 
 
 def _method(name, *args, d=TWO, domain=(-3.0, 3.0), shape=(3, 4), **options):
@@ -68,14 +70,14 @@ NUMERIC = {
                    _c(lambda lib, x, a: lib.nan_to_num(a, 1.0, 2.0, -3.0), (1,), extra=(_ODD,))],
     "fake_quantize_per_tensor_affine": [
         _c(lambda lib, x: lib.fake_quantize_per_tensor_affine(x, 0.013, 3, -128, 127), (30,),
-           d=("float32",)),
+           d=_TO_FLOAT32),
         _c(lambda lib, x, s, z: lib.fake_quantize_per_tensor_affine(
             x, s[0], z[0].to(lib.int32), 0, 15), (3, 4), extra=([0.21], [2]),
-           d=("float32",))],
+           d=_TO_FLOAT32)],
     "fake_quantize_per_channel_affine": [
         _c(lambda lib, x, s, z, axis=axis: lib.fake_quantize_per_channel_affine(
             x, s, z.to(lib.int32), axis, 0, 15), (3, 2, 3), extra=([0.1, 0.2, 0.4], [0, 5, 9]),
-           d=("float32",))
+           d=_TO_FLOAT32)
         for axis in (0, 2)],
     "round.decimals": [_method("round", decimals=2, d=FLOATS),
                        _c(lambda lib, x: lib.round(x * 1000, decimals=-2)),

@@ -74,9 +74,9 @@ def code_of(name: str) -> CodeType | None:
 
 def load(spec: ModuleSpec) -> ModuleType:
     """Flambeau's module of that name, else a placeholder."""
-    name = own_name(spec.name)
     if "torch" not in sys.modules:      # it is imported now, or a package beside it before it
         programs.prepare()
+    name = own_name(spec.name)
     if spec.name == "torch":
         module: ModuleType = flambeau
     elif _exists(name):
@@ -115,15 +115,39 @@ def adopt() -> None:
             _extend(module, below)
 
 
+class _Keeping:
+    """A module in which a function stays where a module of the same name is imported.
+
+    PyTorch has `torch.autograd.gradcheck` twice; importlib writes the module over the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name not in vars(self):
+            found = _own_value(self, name)
+            if callable(found) and not isinstance(found, ModuleType):
+                vars(self)[name] = found
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
+
+def _own_value(package: Any, name: str) -> Any:
+    """What a package gives for a name by itself, without placeholders."""
+    own = getattr(vars(package).get("__getattr__"), "former", None)
+    try:
+        return own and own(name)
+    except AttributeError:
+        return None
+
+
 def _extend(module: ModuleType, below: str) -> None:
     """Let a module answer for names that PyTorch has in it and Flambeau has not."""
+    if hasattr(vars(module).get("__getattr__"), "former"):
+        return
     former = getattr(type(module), "__getattr__", None)
     if former is not None:
         former = former.__get__(module)
     else:
         former = vars(module).get("__getattr__")
-    if getattr(former, "as_torch", False):
-        return
 
     def __getattr__(name: str) -> Any:
         found = programs.answer(below, name)
@@ -142,6 +166,8 @@ def _extend(module: ModuleType, below: str) -> None:
             adopt()
         return found
 
-    __getattr__.as_torch = True  # type: ignore[attr-defined]
+    __getattr__.former = former  # type: ignore[attr-defined]
     vars(module)["__getattr__"] = __getattr__
+    if not isinstance(module, _Keeping):
+        module.__class__ = type("Keeping", (_Keeping, type(module)), {})
     programs.loaded(module, below)

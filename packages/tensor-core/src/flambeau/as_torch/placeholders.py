@@ -170,6 +170,13 @@ class PlaceholderModule(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name,
                              obj=self)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """A module that is imported does not hide a function of its name that is made."""
+        stands_here = isinstance(value, ModuleType) and stands.stand_of(
+            f"{self.__name__.removeprefix('torch.')}.{name}")
+        if not stands_here:
+            super().__setattr__(name, value)
+
 
 def look_up(module: str, name: str) -> Any:
     """What a module of PyTorch's has under a name that Flambeau's has not; None: neither has it.

@@ -1,5 +1,16 @@
 """Layers of integers."""
 from flambeau.ao.nn.quantized import dynamic, functional
+from flambeau.ao.nn.quantized.activations import (
+    ELU,
+    Dropout,
+    Hardswish,
+    LeakyReLU,
+    MaxPool2d,
+    PReLU,
+    ReLU6,
+    Sigmoid,
+    Softmax,
+)
 from flambeau.ao.nn.quantized.between import (
     DeQuantize,
     FloatFunctional,
@@ -15,26 +26,16 @@ from flambeau.ao.nn.quantized.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from flambeau.ao.nn.quantized.embeddings import Embedding, EmbeddingBag
 from flambeau.ao.nn.quantized.linear import Linear
-from flambeau.ao.nn.quantized.others import (
-    ELU,
+from flambeau.ao.nn.quantized.norms import (
     BatchNorm2d,
     BatchNorm3d,
-    Dropout,
-    Embedding,
-    EmbeddingBag,
     GroupNorm,
-    Hardswish,
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
-    LeakyReLU,
-    MaxPool2d,
-    PReLU,
-    ReLU6,
-    Sigmoid,
-    Softmax,
 )
 
 __all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",

@@ -128,7 +128,7 @@ def round__decimals(x, decimals):
 
 def fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max):
     _check_range("fake_quantize_per_tensor_affine", quant_min, quant_max)
-    return _op["fake_quantize_by"](x, scale, zero_point, quant_min, quant_max)
+    return _rounded_by(x, scale, zero_point, quant_min, quant_max)
 
 
 def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quant_max):
@@ -143,8 +143,14 @@ def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quan
                            f"axis {axis} it has {x.shape[axis]} channels")
     each = [1] * x.ndim
     each[axis] = -1
-    return _op["fake_quantize_by"](x, _op["reshape"](scale, each), _op["reshape"](zero_point, each),
-                                   quant_min, quant_max)
+    return _rounded_by(x, _op["reshape"](scale, each), _op["reshape"](zero_point, each),
+                       quant_min, quant_max)
+
+
+def _rounded_by(x, scale, zero_point, quant_min, quant_max):
+    """Numbers of the input's dtype, whatever the scale's is: halves are computed in float32."""
+    made = _op["fake_quantize_by"](x, scale, zero_point, quant_min, quant_max)
+    return made if made.dtype is x.dtype else _op["cast"](made, x.dtype)
 
 
 def _check_range(what, quant_min, quant_max):

@@ -4,7 +4,7 @@ from typing import Any
 from flambeau.ao.nn.intrinsic.quantized import dynamic
 from flambeau.ao.nn.quantized.conv import Conv1d, Conv2d, Conv3d
 from flambeau.ao.nn.quantized.linear import Linear
-from flambeau.ao.nn.quantized.others import BNReLU2d, BNReLU3d
+from flambeau.ao.nn.quantized.norms import BNReLU2d, BNReLU3d
 
 __all__ = ["BNReLU2d", "BNReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU",
            "dynamic"]

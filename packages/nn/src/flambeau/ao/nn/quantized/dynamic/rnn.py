@@ -31,19 +31,29 @@ class _Quantized:
 
     _FLOAT: Any
 
+    def __init__(self, *args: Any, dtype: Any = flambeau.qint8, **kwargs: Any) -> None:
+        from flambeau.ao.quantization import qconfig
+
+        self._take(self._FLOAT(*args, **kwargs),
+                   qconfig.float16_dynamic_qconfig if dtype is flambeau.float16 else None)
+
+    def _take(self, mod: Any, qconfig: Any) -> None:
+        this: Any = self
+        layers.Module.__init__(this)
+        for name, value in mod.__dict__.items():
+            if not name.startswith("_") and name != "qconfig":
+                this.__dict__[name] = value
+        this.weights = {
+            name: dynamic_weight(value, qconfig) if name.startswith("weight") else value.detach()
+            for name, value in mod.named_parameters()}
+        this.eval()
+
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The quantized form of a float layer."""
-        qconfig = getattr(mod, "qconfig", None)
         made: Any = cls.__new__(cls)
-        layers.Module.__init__(made)
-        for name, value in mod.__dict__.items():
-            if not name.startswith("_") and name != "qconfig":
-                made.__dict__[name] = value
-        made.weights = {
-            name: dynamic_weight(value, qconfig) if name.startswith("weight") else value.detach()
-            for name, value in mod.named_parameters()}
-        return made.eval()
+        made._take(mod, getattr(mod, "qconfig", None))
+        return made
 
     def _get_name(self) -> str:
         return f"DynamicQuantized{self._FLOAT.__name__}"

@@ -1,4 +1,4 @@
-"""Layers without products: activations, norms, tables of rows."""
+"""Tables of integers, of which rows are floats."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,127 +6,9 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau import nn as layers
-from flambeau.ao.nn.quantized._weights import expect_quantized
-from flambeau.ao.nn.quantized.linear import OutputScale, with_output_scale
 from flambeau.nn import functional as F
 
-__all__ = ["BatchNorm2d", "BatchNorm3d", "Dropout", "ELU", "Embedding", "EmbeddingBag",
-           "GroupNorm", "Hardswish", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
-           "LayerNorm", "LeakyReLU", "MaxPool2d", "PReLU", "ReLU6", "Sigmoid", "Softmax"]
-
-
-class ReLU6(layers.ReLU6):
-    """``min(max(x, 0), 6)`` of integers."""
-
-    def _get_name(self) -> str:
-        return "QuantizedReLU6"
-
-    @staticmethod
-    def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> ReLU6:
-        """Instead of a float layer."""
-        return ReLU6(mod.inplace)
-
-
-class MaxPool2d(layers.MaxPool2d):
-    """`flambeau.nn.MaxPool2d`, which takes integers as it is."""
-
-
-class Dropout(layers.Dropout):
-    """Lets integers pass: quantized networks are not trained."""
-
-    def _get_name(self) -> str:
-        return "QuantizedDropout"
-
-    def forward(self, input: Any) -> Any:
-        """The input."""
-        return input
-
-    @classmethod
-    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Dropout:
-        """Instead of a float layer."""
-        return cls(mod.p, mod.inplace)
-
-
-class _Through(OutputScale):
-    """A float layer on what integers stand for; its result has the scale of this layer."""
-
-    _FLOAT: Any
-
-    def _get_name(self) -> str:
-        return f"Quantized{self._FLOAT.__name__}"
-
-    def forward(self, input: Any) -> Any:
-        """Integers out of integers."""
-        x = expect_quantized(self._get_name(), input)
-        return flambeau.quantize_per_tensor(self._FLOAT.forward(self, x.dequantize()).detach(),
-                                            self.scale, self.zero_point, x.dtype)
-
-    def extra_repr(self) -> str:
-        """What the float layer says, and the scale."""
-        words = self._FLOAT.extra_repr(self)
-        return ", ".join(filter(None, (words, f"scale={self.scale}",
-                                       f"zero_point={self.zero_point}")))
-
-    @classmethod
-    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantized form of a layer that was prepared and has seen numbers."""
-        post = mod.activation_post_process
-        inner = mod[0] if isinstance(mod, layers.Sequential) else mod
-        made: Any = cls.__new__(cls)
-        layers.Module.__init__(made)
-        state = {*inner._parameters, *inner._buffers, "qconfig"}
-        made.__dict__.update((name, value) for name, value in vars(inner).items()
-                             if not name.startswith("_") and name not in state)
-        for name, value in inner._parameters.items():
-            made.register_parameter(name, value)
-        for name, value in inner._buffers.items():
-            made.register_buffer(name, value)
-        return with_output_scale(made, post)
-
-
-def _through(float_kind: Any, name: str = "") -> Any:
-    name = name or float_kind.__name__
-
-    def __init__(self: Any, *args: Any, scale: float = 1.0, zero_point: int = 0,
-                 **kwargs: Any) -> None:
-        float_kind.__init__(self, *args, **kwargs)
-        self.scale, self.zero_point = float(scale), int(zero_point)
-
-    return type(name, (_Through, float_kind), {
-        "__init__": __init__, "_FLOAT": float_kind, "__module__": __name__, "__qualname__": name,
-        "__doc__": f"`flambeau.nn.{float_kind.__name__}` of integers: computed in floats, and "
-                   "quantized with ``scale`` and ``zero_point``, which its arguments end with."})
-
-
-Hardswish: Any = _through(layers.Hardswish)
-ELU: Any = _through(layers.ELU)
-LeakyReLU: Any = _through(layers.LeakyReLU)
-Sigmoid: Any = _through(layers.Sigmoid)
-Softmax: Any = _through(layers.Softmax)
-PReLU: Any = _through(layers.PReLU)
-LayerNorm: Any = _through(layers.LayerNorm)
-GroupNorm: Any = _through(layers.GroupNorm)
-InstanceNorm1d: Any = _through(layers.InstanceNorm1d)
-InstanceNorm2d: Any = _through(layers.InstanceNorm2d)
-InstanceNorm3d: Any = _through(layers.InstanceNorm3d)
-BatchNorm2d: Any = _through(layers.BatchNorm2d)
-BatchNorm3d: Any = _through(layers.BatchNorm3d)
-
-
-class BNReLU2d(BatchNorm2d):
-    """A batch norm and a ReLU of integers."""
-
-    def forward(self, input: Any) -> Any:
-        """Integers out of integers."""
-        return F.relu(super().forward(input))
-
-
-class BNReLU3d(BatchNorm3d):
-    """A batch norm and a ReLU of integers."""
-
-    def forward(self, input: Any) -> Any:
-        """Integers out of integers."""
-        return F.relu(super().forward(input))
+__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(layers.Module):
