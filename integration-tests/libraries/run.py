@@ -43,6 +43,7 @@ PROGRAMS = {
     "further_science": ("", "the main use", 1e-4),
     "further_training": ("", "the main use", 1e-4),
     "further_used": ("", "the main use", 1e-4),
+    "further_attention": ("", "the main use", 1e-4),
     "further_models": ("", "the main use", 1e-4),
     "further_fields": ("", "the main use", 1e-4),
     "further_ground": ("", "the main use", 1e-4),

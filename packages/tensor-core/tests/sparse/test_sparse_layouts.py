@@ -252,3 +252,11 @@ def test_reduced_products_by_both_spellings(reduce, expected):
     matrix = flambeau.tensor([[1.0, 0, 2], [0, 0, 3]]).to_sparse_csr()
     other = flambeau.tensor([[1.0, -2], [3, 4], [5, 6]])
     assert sparse.mm(matrix, other, reduce).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["bsr", "bsc"])
+def test_one_number_is_the_side_of_square_blocks(kind):
+    dense = flambeau.eye(4)
+    x = getattr(dense, f"to_sparse_{kind}")(2)
+    assert x.values().shape == (2, 2, 2) and flambeau.equal(x.to_dense(), dense)
+    assert flambeau.equal(getattr(x, f"to_sparse_{kind}")(2).to_dense(), dense)
