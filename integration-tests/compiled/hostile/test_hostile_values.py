@@ -299,6 +299,17 @@ def contexts_that_write(compiled, rows):
     return seen, log
 
 
+@use
+def slices_are_given(compiled, rows):
+    """They have no hash before Python 3.12."""
+    x = numbers(rows)
+    work = compiled(lambda s, more: x[s] * 2 + len(more["rest"]))
+    return [work(s, {"rest": [s]})
+            for s in (slice(0, 2), slice(1, 2), slice(1, None, 2), slice(None), (slice(0, 2), 1),
+                      (1, slice(0, 3)), slice(0, 2), Ellipsis, None)
+            for _ in range(4)]
+
+
 @each_way(USES)
 def test_values_agree(use, way):
     agree(use, way)

@@ -211,6 +211,9 @@ def _tokens(value: Any) -> Iterator[Any]:
         yield (kind, len(value))
         for each in value:
             yield from _tokens(each)
+    elif kind is slice:         # which has no hash before Python 3.12
+        yield kind
+        yield from _tokens((value.start, value.stop, value.step))
     elif kind is dict:
         yield (kind, *value) if all(type(key) is str for key in value) else None
         for each in value.values():
