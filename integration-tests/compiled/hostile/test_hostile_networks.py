@@ -171,6 +171,34 @@ def classes_made_of_layers(compiled, rows):
     return seen
 
 
+@use
+def hooks_of_parameters_come_and_go(compiled, rows):
+    """Afterwards gradients come to a leaf as a whole, which adds them in another order."""
+    net, x, kept = filled(nn.Linear(4, 4)), numbers(rows), []
+    optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    @compiled
+    def work():
+        optimizer.zero_grad()
+        loss = (net(x) + net(x * 0.3)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    def drop(param):
+        param.grad = None
+
+    seen = [work() for _ in range(5)]
+    for add in (lambda: net.weight.register_hook(lambda g: g * 0.5),
+                lambda: net.weight.register_post_accumulate_grad_hook(drop),
+                lambda: net.bias.register_hook(lambda g: g + 1)):
+        kept.append(add())
+        seen += [work() for _ in range(5)]
+        kept.pop().remove()
+        seen += [work() for _ in range(5)]
+    return seen, gradients(net)
+
+
 @each_way(USES)
 def test_networks_agree(use, way):
     agree(use, way)

@@ -1,8 +1,8 @@
 # What replayed calls (flambeau.jit) need to know of leaves and of graphs.
 
 cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
-    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor; its gradient, borrowed.
-    Of no tensor: whether anybody watches what is recorded or packs what is saved."""
+    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor, 3 for a leaf whose hooks are
+    gone, to which gradients still come as a whole; its gradient, borrowed. Of no tensor: whether anybody watches what is recorded or packs what is saved."""
     cdef AccumulateGrad leaf
     grad[0] = NULL
     if t is NULL:
@@ -13,8 +13,9 @@ cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
         return 0
     leaf = <AccumulateGrad>t.autograd
     grad[0] = <PyObject *>leaf.grad
-    return leaf.ended or bool(leaf.hooks) or bool(leaf.post_hooks) or bool(leaf.pre_hooks) \
-        or bool(leaf.node_hooks)
+    if leaf.ended or leaf.hooks or leaf.post_hooks or leaf.pre_hooks or leaf.node_hooks:
+        return 1
+    return 3 if has_hooks(leaf) else 0
 
 
 def spent_node(tensor):

@@ -77,6 +77,13 @@ static PyObject *grad_of(fl_tensor *t, int *state) {
     return grad == Py_None ? nullptr : grad;
 }
 
+/* Whether no hooks hear of its gradient, which comes as it did: 0, or 3 where it had hooks. */
+static bool same_leaf(fl_tensor *t, uint64_t before, PyObject **grad) {
+    int state;
+    *grad = grad_of(t, &state);
+    return state % 3 == 0 && (uint64_t)state == before;
+}
+
 static bool same_list(PyObject *list, PyObject *items) {
     if (PyList_GET_SIZE(list) != PyTuple_GET_SIZE(items))
         return false;
@@ -148,7 +155,7 @@ static bool same_function(PyObject *fn, PyObject *parts) {
 
 static bool guard_holds(const fl_guard &g) {
     fl_tensor *t = (fl_tensor *)g.of;
-    int state = 0;
+    PyObject *grad;
     switch (g.kind) {
     case FL_G_ITEM: case FL_G_DICT: return same_in_dict(g, g.of);
     case FL_G_CELL: return fl_same_value(PyCell_GET(g.of), g.value);
@@ -162,8 +169,8 @@ static bool guard_holds(const fl_guard &g) {
         return (PyObject *)Py_TYPE(t) == g.value && t->data == g.geometry.data &&
                t->storage == g.geometry.storage &&
                fits_geometry(g.geometry, t) && hides_nothing(t);
-    case FL_G_HOOKS: grad_of(t, &state); return state == 0;
-    case FL_G_LEAF: return grad_of(t, &state) == g.value && state == 0;
+    case FL_G_HOOKS: return same_leaf(t, g.tag, &grad);
+    case FL_G_LEAF: return same_leaf(t, g.tag, &grad) && grad == g.value;
     }
     return false;
 }
@@ -235,6 +242,9 @@ int fl_guards::add(PyObject *o) {
         g.tag = (uint64_t)((PyTypeObject *)of)->tp_version_tag;
     } else if (g.kind == FL_G_NAMES) {
         g.tag = fl_names_generation();
+    } else if (g.kind == FL_G_HOOKS || g.kind == FL_G_LEAF) {
+        grad_of((fl_tensor *)of, &kind);
+        g.tag = (uint64_t)kind;
     } else if (g.kind == FL_G_TENSOR) {
         g.geometry = geometry_of((fl_tensor *)of);
         g.key = Py_NewRef((PyObject *)fl_root_storage(((fl_tensor *)of)->storage));
@@ -359,14 +369,7 @@ bool fl_guards::sources_apart(void) const {
 }
 
 /* Whether nothing has changed since, gradients aside. */
-bool fl_guards::still_hold(void) {
-    for (const fl_guard &g : list)
-        if (g.kind != FL_G_LEAF && !guard_holds(g)) {
-            note_failure(g);
-            return false;
-        }
-    return sources_apart();
-}
+bool fl_guards::still_hold(void) { return all_hold(false) && sources_apart(); }
 
 /* Whether the arguments are what they were. */
 bool fl_guards::take_again(PyObject *given, PyObject *named) {
@@ -379,17 +382,19 @@ void fl_guards::note_failure(const fl_guard &g) {
                                      g.key && g.kind != FL_G_TENSOR ? g.key : Py_None));
 }
 
+bool fl_guards::all_hold(bool gradients) {
+    for (const fl_guard &g : list)
+        if ((gradients || g.kind != FL_G_LEAF) && FL_UNLIKELY(!guard_holds(g))) {
+            note_failure(g);
+            return false;
+        }
+    return true;
+}
+
 bool fl_guards::hold(PyObject *given, PyObject *named) {
     sources.clear();
     if (fl_thread.mode != mode || !fl_is_unwatched() || fl_default_dtype != default_dtype ||
         fl_promote_by_dtype != by_dtype || fl_fill_uninitialized != fills)
         return false;
-    if (!fits(args, given) || !fits(kwargs, named) || !sources_apart())
-        return false;
-    for (const fl_guard &g : list)
-        if (FL_UNLIKELY(!guard_holds(g))) {
-            note_failure(g);
-            return false;
-        }
-    return true;
+    return fits(args, given) && fits(kwargs, named) && sources_apart() && all_hold(true);
 }

@@ -69,6 +69,7 @@ struct fl_guards {
     bool fits(const fl_argument &a, PyObject *o);
     bool sources_apart(void) const;
     void note_failure(const fl_guard &g);
+    bool all_hold(bool gradients);
     int note(PyObject *o, fl_argument &to);
 };
 
