@@ -124,6 +124,20 @@ def test_more_rows_than_halves_count(simulated):
     assert total.dtype == fl.float32 and total.item() == 70_000
 
 
+@pytest.mark.parametrize("weight", [None, 3.0, 3e4])
+def test_more_weight_than_halves_hold(simulated, weight):
+    """The same of nll_loss: the gradient is that of float32."""
+    x, target = random(70_000, 2, dtype="float16"), fl.zeros(70_000, dtype=fl.int64)
+    rest = [target, weight and fl.full((2,), weight, dtype=fl.float16), 1, -100]
+    check(simulated, "nll_loss_rows", [x, *rest], 2e-3)
+    there = [t.to("cudasim") if fl.is_tensor(t) else t for t in (x, *rest)]
+    total = _core.call("nll_loss_rows", there)[1]
+    assert total.dtype == fl.float32 and total.item() == 70_000 * (weight or 1)
+    grad = fl.tensor(30_000.0, dtype=fl.float16).to("cudasim")
+    slope = _core.call("nll_loss_grad", [grad, *there, total])
+    np.testing.assert_allclose(slope.cpu().numpy()[:, 0], -3 / 7, rtol=1e-3)
+
+
 def test_a_target_outside_of_the_classes_is_an_error(simulated):
     x, target = random(3, 4).to("cudasim"), fl.tensor([0, 4, 1]).to("cudasim")
     with pytest.raises(RuntimeError, match="target 4 is out of bounds for 4 classes"):

@@ -231,3 +231,23 @@ def test_copies_by_python_are_refused(copied):
         with pytest.raises(NotImplementedError, match=r"Write x\.clone\(\)"):
             transformed(x)
     assert copied(x) is not None
+
+
+def test_losses_of_more_rows_than_halves_count():
+    """Weights and losses of a sample's rows sum up beyond float16, as each sample's do alone."""
+    x = flambeau.randn(2, 70_000, 2).half() + 3
+    target = flambeau.randint(2, (2, 70_000))
+    reductions = {"none": 0, "mean": 1, "sum": 2}
+
+    def loss(x, target, reduction):
+        return ops.nll_loss_rows(x, target, None, reduction)
+
+    for reduction in reductions.values():
+        together = func.vmap(loss, (0, 0, None))(x, target, reduction)
+        alone = [loss(*each, reduction) for each in zip(x, target, strict=True)]
+        for found, wanted in zip(together, zip(*alone, strict=True), strict=True):
+            assert found.dtype == wanted[0].dtype
+            flambeau.testing.assert_close(found, flambeau.stack(wanted))
+    slope = func.vmap(func.grad(lambda x, t: loss(x, t, 1)[0]))(x, target)
+    assert slope.dtype == flambeau.float16
+    flambeau.testing.assert_close(-slope.float().sum((1, 2)), flambeau.ones(2), rtol=2e-3, atol=0)

@@ -92,6 +92,28 @@ def test_cross_entropy_and_nll(reduction, weighted):
     np.testing.assert_allclose(loss.numpy(), expected[reduction], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("weight", [None, (1.0, 600.0, 3.0)])
+def test_more_rows_than_halves_count(weight, smoothing):
+    """Weights of 70,000 rows sum up beyond float16: loss and gradient are those of float32."""
+    rng = np.random.default_rng(0)
+    x, target = rng.standard_normal((70_000, 3)), flambeau.tensor(rng.integers(0, 3, 70_000))
+
+    def results(dtype, function, **options):
+        leaf = flambeau.tensor(x).half().to(dtype).requires_grad_()
+        weights = None if weight is None else flambeau.tensor(weight, dtype=dtype)
+        loss = function(leaf, target, weights, **options)
+        loss.backward(flambeau.tensor(1000.0, dtype=dtype))
+        return loss.item(), leaf.grad.float().numpy()
+
+    functions = [(F.cross_entropy, {"label_smoothing": smoothing})]
+    for function, options in functions if smoothing else [*functions, (F.nll_loss, {})]:
+        loss, slope = results(flambeau.float16, function, **options)
+        wanted, steep = results(flambeau.float32, function, **options)
+        assert loss == pytest.approx(wanted, rel=2e-3)
+        np.testing.assert_allclose(slope, steep, rtol=5e-3, atol=1e-5)
+
+
 def test_label_smoothing():
     x = np.random.default_rng(0).standard_normal((5, 4))
     target = np.array([0, 3, 1, 2, 2])

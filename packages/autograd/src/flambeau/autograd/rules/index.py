@@ -3,6 +3,7 @@ import flambeau
 from flambeau.autograd._table import rule
 from flambeau.autograd.rules._help import scaled, sum_to_shape, zeros
 from flambeau.core import ops
+from flambeau.core.decompositions.shared import wide
 
 _BAG_MAX = 2
 
@@ -228,7 +229,7 @@ def _bag_table(g, weight_shape, indices, per_sample_weights, mode, padding_idx,
 def _bag_rows(g, mode, bags, counts):
     """The gradient of each looked up row; those in no bag get none."""
     if mode == 1:
-        g = g / counts.clamp_min(1).unsqueeze(-1).to(g.dtype)
+        g = (wide(g) / counts.clamp_min(1).unsqueeze(-1)).to(g.dtype)
     if not g.shape[0]:
         return zeros((*bags.shape, g.shape[1]), g)
     return ops.where((bags < 0).unsqueeze(-1), 0, g.index_select(0, bags.clamp_min(0)))

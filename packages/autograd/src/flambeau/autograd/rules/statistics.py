@@ -13,6 +13,7 @@ from flambeau.autograd.rules._help import (
 from flambeau.autograd.rules.reduce import _deviation, _to_one_position, _to_positions
 from flambeau.autograd.rules.reduce import _extreme as _extreme_of_all
 from flambeau.core import ops
+from flambeau.core.decompositions.shared import wide
 
 # ---- moments -----------------------------------------------------------------------------------
 rule("nansum", self=lambda g, self, self_shape, dim, keepdim:
@@ -72,7 +73,12 @@ rule("aminmax", self=_aminmax)
 
 # ---- norms -------------------------------------------------------------------------------------
 def _norm(g, self, result, self_shape, p, dim, keepdim):
-    """``x |x|^(p-2) / norm^(p-1)``; 0 where the norm has a corner."""
+    """``x |x|^(p-2) / norm^(p-1)``; 0 where the norm has a corner.
+
+    Powers and quotients of halves are taken in float32, as float16 may not hold them.
+    """
+    if wide(self) is not self:
+        return _norm(wide(g), wide(self), wide(result), self_shape, p, dim, keepdim).to(self.dtype)
     g, result = (unreduced(t, self_shape, dim, keepdim) for t in (g, result))
     if p == 0:
         return zeros_like(self)

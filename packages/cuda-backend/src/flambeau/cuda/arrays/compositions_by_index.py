@@ -144,11 +144,12 @@ def embedding_grad(xp, grad, indices, rows, padding_idx):
 
 
 def _rows_of(xp, x, target, weight, ignore):
-    """Class dimension, targets to read, and the weight of every row."""
+    """Class dimension, targets to read, and the weight of every row, wide for halves."""
     counts = target != ignore
     safe = xp.where(counts, target, 0)
     weights = xp.where(counts, x.dtype.type(1) if weight is None else weight[safe], 0)
-    return (1 if x.ndim > 1 else 0), safe, weights.astype(x.dtype)
+    wide = "float64" if x.dtype == "float64" else "float32"
+    return (1 if x.ndim > 1 else 0), safe, weights.astype(wide)
 
 
 @kernel_of("nll_loss_rows")

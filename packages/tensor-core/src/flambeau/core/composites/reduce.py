@@ -2,6 +2,7 @@
 from math import prod
 
 from flambeau.core import _core
+from flambeau.core.composites._halves import rounded, widened
 
 _op = _core.operators()
 _REDUCTIONS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0),
@@ -24,6 +25,7 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     given = _given(data, lengths, offsets, axis)
     if not unsafe and data.is_cpu:      # waits for a device, which unsafe=True leaves out
         (_check_lengths if offsets is None else _check_offsets)(data, given, axis)
+    own, data = data.dtype, widened(data) if reduce == "mean" else data
     bounds = _op["pad"](_op["cumsum"](given, -1), (1, 0)) if offsets is None else given
     lead, rest = tuple(data.shape[:axis]), tuple(data.shape[axis + 1:])
     segments = bounds.shape[-1]         # one more than asked for: what is in none of them
@@ -39,7 +41,7 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
         whole = _reduced(flat, positions, scatter_reduce, start, shape)
     whole = _op["narrow"](_op["reshape"](whole, (*lead, segments, *rest)), axis, 0, segments - 1)
     if reduce == "mean":
-        whole = _divided(whole, _op["diff"](bounds, 1, -1), initial, len(rest))
+        whole = rounded(_divided(whole, _op["diff"](bounds, 1, -1), initial, len(rest)), own)
     return whole
 
 

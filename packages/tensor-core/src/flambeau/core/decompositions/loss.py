@@ -123,11 +123,12 @@ def _shifted(x, by, fill):
 
 
 def ctc_loss_rows(log_probs, targets, input_lengths, target_lengths, blank):
-    lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
+    lattice = _Lattice(wide(log_probs), targets, input_lengths, target_lengths, blank)
     return lattice.loss(lattice.forward()[1])
 
 
 def ctc_loss_grad(grad, log_probs, targets, input_lengths, target_lengths, result, blank):
+    log_probs, grad = wide(log_probs), wide(grad)
     lattice = _Lattice(log_probs, targets, input_lengths, target_lengths, blank)
     if not log_probs.numel():
         return log_probs

@@ -5,6 +5,7 @@ from flambeau.autograd._moments import standardized
 from flambeau.autograd.transforms.batching.basics import align, call, front, fronts
 from flambeau.autograd.transforms.batching.loop import loop
 from flambeau.autograd.transforms.stack import is_differentiated
+from flambeau.core.decompositions.shared import wide
 
 __all__ = ["LAYER_RULES"]
 
@@ -143,7 +144,7 @@ _NONE, _MEAN = 0, 1
 
 
 def _nll_parts(level, x, target, weight, ignore_index, flags, rank):
-    """Classes that count (others as 0), their weights, and the dim of classes."""
+    """Classes that count (others as 0), their weights, wide for halves, and the dim of classes."""
     dim = 1 if rank == 1 else 2
     target = front(target, flags[1], level.size)
     ignored = target == ignore_index
@@ -152,7 +153,7 @@ def _nll_parts(level, x, target, weight, ignore_index, flags, rank):
         weights = call("filled_like", (chosen, 1.0, x.dtype))
     else:
         weights = call("index_select", (weight, 0, chosen.reshape(-1))).reshape(chosen.shape)
-    return chosen, call("where", (ignored, 0, weights)), dim
+    return chosen, wide(call("where", (ignored, 0, weights))), dim
 
 
 def _nll_rows(level, op, args, flags, seen):
@@ -162,13 +163,13 @@ def _nll_rows(level, op, args, flags, seen):
     x = front(x, flags[0], level.size)
     chosen, weights, dim = _nll_parts(level, x, target, weight, ignore_index, flags, seen[0].ndim)
     picked = call("gather", (x, dim, call("unsqueeze", (chosen, dim))))
-    losses = call("neg", (call("squeeze", (picked, [dim])) * weights,))
+    losses = call("neg", (wide(call("squeeze", (picked, [dim]))) * weights,))
     dims = list(range(1, losses.ndim))
     total = _sum(weights, dims)
     if reduction == _NONE:
-        return losses, total
+        return losses.to(x.dtype), total
     result = _sum(losses, dims)
-    return (result / total if reduction == _MEAN else result), total
+    return (result / total if reduction == _MEAN else result).to(x.dtype), total
 
 
 def _nll_grad(level, op, args, flags, seen):
@@ -183,7 +184,7 @@ def _nll_grad(level, op, args, flags, seen):
         grad = grad / front(total, flags[6], level.size)
     if reduction != _NONE:
         grad = align(grad, weights.ndim - 1)
-    values = call("unsqueeze", (call("neg", (grad * weights,)), dim))
+    values = call("unsqueeze", (call("neg", (grad * weights,)).to(x.dtype), dim))
     start = call("filled_like", (x, 0, None))
     return call("scatter.src", (start, dim, call("unsqueeze", (chosen, dim)), values))
 

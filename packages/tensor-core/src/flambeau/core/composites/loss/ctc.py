@@ -1,5 +1,6 @@
 """Connectionist temporal classification: the loss of aligned sequences."""
 from flambeau.core import _core
+from flambeau.core.composites._halves import rounded
 from flambeau.core.composites.loss.losses import _code, _reduce
 
 _op = _core.operators()
@@ -20,8 +21,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     if zero_infinity:
         loss = _op["where"](_op["isinf"](loss), 0, loss)
     if code == 1:
-        return _op["mean"](_op["div"](loss, _op["clamp_min"](wanted, 1).to(loss.dtype)))
-    loss = _reduce("ctc_loss", loss, reduction)
+        loss = _op["mean"](_op["div"](loss, _op["clamp_min"](wanted, 1).to(loss.dtype)))
+        return rounded(loss, log_probs.dtype)
+    loss = rounded(_reduce("ctc_loss", loss, reduction), log_probs.dtype)
     return _op["reshape"](loss, ()) if alone else loss
 
 

@@ -2,6 +2,7 @@
 import math
 
 from flambeau.core import _core
+from flambeau.core.composites._halves import rounded, total
 from flambeau.core.composites.loss.shapes import fits, same_shape
 
 _op = _core.operators()
@@ -62,13 +63,13 @@ def cross_entropy(x, target, weight, size_average, ignore_index, reduce, reducti
         return _soft_cross_entropy(scores, target, weight, reduction, label_smoothing, dim)
     target = _class_numbers(target)
     # Ahead of the loss, which looks at values: compiled calls take both from one pass over scores.
-    total = _op["sum"](scores, dim) if label_smoothing and weight is None else None
+    sums = total(scores, dim) if label_smoothing and weight is None else None
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0.0:
         return loss
     if weight is not None:
-        total = _op["sum"](_op["mul"](scores, _per_class(weight, scores, dim)), dim)
-    return _smoothed(total, target, weight, ignore_index, reduction, label_smoothing, loss,
+        sums = total(_op["mul"](scores, _per_class(weight, scores, dim)), dim)
+    return _smoothed(sums, target, weight, ignore_index, reduction, label_smoothing, loss,
                      scores.shape[dim])
 
 
@@ -97,23 +98,23 @@ def _per_class(weight, scores, dim):
     return _op["view"](weight, shape)
 
 
-def _smoothed(total, target, weight, ignore_index, reduction, smoothing, loss, classes):
+def _smoothed(sums, target, weight, ignore_index, reduction, smoothing, loss, classes):
     """``(1 - s) * nll + s / classes * mean over all classes``, ignored rows left out."""
     kept = _op["ne"](target, ignore_index)
-    smooth = _op["where"](kept, _op["neg"](total), 0.0)
+    smooth = _op["where"](kept, _op["neg"](sums), 0.0)
     code = _code("cross_entropy", reduction)
     if code == 2:
         smooth = _op["sum"](smooth)
     elif code == 1:
         if weight is None or classes == 0:
-            count = _op["sum"](kept, dtype=total.dtype)
+            count = _op["sum"](kept, dtype=sums.dtype)
         else:
             chosen = _op["index_select"](weight, 0, _op["reshape"](
                 _op["where"](kept, target, 0), (-1,)))
-            count = _op["sum"](_op["mul"](chosen, _op["reshape"](kept, (-1,))))
+            count = total(_op["mul"](chosen, _op["reshape"](kept, (-1,))))
         smooth = _op["div"](_op["sum"](smooth), count)
     smooth = _op["mul"](smooth, _share(smoothing, classes))
-    return _op["add"](_op["mul"](loss, 1.0 - smoothing), smooth)
+    return rounded(_op["add"](_op["mul"](loss, 1.0 - smoothing), smooth), loss.dtype)
 
 
 def mse_loss(x, target, size_average, reduce, reduction, weight):
@@ -135,7 +136,7 @@ def _weighted(what, x, loss, weight, reduction):
     same_shape(what, x, weight, "weight")
     loss = _op["mul"](loss, weight)
     if _code(what, reduction) == 1:
-        return _op["div"](_op["sum"](loss), _op["sum"](weight))
+        return rounded(_op["div"](total(loss), total(weight)), loss.dtype)
     return _reduce(what, loss, reduction)
 
 

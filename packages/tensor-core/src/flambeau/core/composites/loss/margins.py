@@ -3,6 +3,7 @@ import math
 import warnings
 
 from flambeau.core import _core
+from flambeau.core.composites._halves import in_float32, rounded, total
 from flambeau.core.composites.loss.losses import _code, _reduce, _reduction
 from flambeau.core.composites.loss.shapes import same_shape
 
@@ -30,8 +31,9 @@ def kl_div(x, target, size_average, reduce, reduction, log_target):
         loss = _op["sub"](_op["xlogy"](target, target), _op["mul"](target, x))
     if reduction != "batchmean":
         return _reduce("kl_div", loss, reduction)
-    total = _op["sum"](loss)
-    return total if x.ndim == 0 else _op["div"](total, x.shape[0])
+    if x.ndim == 0:
+        return loss
+    return rounded(_op["div"](total(loss), x.shape[0]), loss.dtype)
 
 
 def poisson_nll_loss(x, target, log_input, full, size_average, eps, reduce, reduction):
@@ -138,6 +140,7 @@ def margin_ranking_loss(x1, x2, target, margin, size_average, reduce, reduction)
     return _reduce("margin_ranking_loss", _op["clamp_min"](loss, 0), reduction)
 
 
+@in_float32
 def cosine_embedding_loss(x1, x2, target, margin, size_average, reduce, reduction):
     what = "cosine_embedding_loss"
     reduction = _reduction(what, size_average, reduce, reduction)

@@ -1,5 +1,6 @@
 """Composite operators of statistics, norms, quantiles, differences and integrals."""
 from flambeau.core import _core
+from flambeau.core.composites._halves import in_float32, is_half, rounded
 from flambeau.core.composites.shape.shapes import _wrap
 
 _op = _core.operators()
@@ -62,7 +63,9 @@ def nanmean(x, dim, keepdim, dtype):
         total = _op["sum"](_op["where"](numbers, x, 0), dim, keepdim, dtype=dtype)
         return _op["div"](total, _op["sum"](numbers, dim, keepdim))
     count = _op["sum"](_op["eq"](x, x), dim, keepdim)
-    return _op["div"](_op["nansum"](x, dim, keepdim, dtype=dtype), count)
+    own = x.dtype if dtype is None else dtype
+    wide = _dtype("float32") if is_half(x) and own.itemsize == 2 else dtype
+    return rounded(_op["div"](_op["nansum"](x, dim, keepdim, dtype=wide), count), own)
 
 
 def _check_weights(name, weights, observations, is_integral):
@@ -84,6 +87,7 @@ def _weights(fweights, aweights):
     return _op["mul"](fweights, aweights)
 
 
+@in_float32
 def cov(x, correction, fweights, aweights):
     if x.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an "
@@ -124,6 +128,7 @@ def _conjugate(x):
     return _op["conj"](x) if x.is_complex() else x
 
 
+@in_float32
 def corrcoef(x):
     if x.ndim > 2:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got "

@@ -124,7 +124,7 @@ static int note_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *cons
 static int note_loss_alone(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs) {
     if (fl_check_classes(in[0].t, numbers_of(in[1]), in[4].i) < 0 || fl_count_classes(in, outs[1]) < 0)
         return fl_raise();
-    fl_tensor *total = fl_tensor_empty(in[0].t->dtype, 0, 0, nullptr);
+    fl_tensor *total = fl_tensor_empty(outs[1]->dtype, 0, 0, nullptr);
     fl_tensor *results[2] = {outs[0], total};
     const int status = total ? fl_note_call(op, in, n, results) : -1;
     Py_XDECREF(total);
@@ -142,7 +142,7 @@ static int defer_loss(const fl_op *op, const fl_value *in, int n, fl_tensor *con
     fl_tensor *scores = alias(given, given->shape, given->strides);
     fl_tensor *picked = scores ? fl_tensor_empty(made->dtype, 0, 2, column) : nullptr;
     fl_tensor *all = picked ? alias(picked, made->shape, steps) : nullptr;
-    fl_tensor *total = all ? fl_tensor_empty(made->dtype, 0, 0, nullptr) : nullptr;
+    fl_tensor *total = all ? fl_tensor_empty(outs[1]->dtype, 0, 0, nullptr) : nullptr;
     int status = total ? note_loss(op, in, n, outs, scores, picked, all, total) : -1;
     Py_XDECREF(total);
     Py_XDECREF(all);

@@ -235,7 +235,9 @@ extern "C" int fl_infer_ctc_loss_rows(const fl_op *op, const fl_value *in, int n
     const fl_tensor *log_probs = in[0].t;
     if (fl_same_device(op, in, n) < 0 || check_shapes(op, log_probs, in + 1, in[4].i) < 0)
         return -1;
-    fl_spec_set(outs, log_probs->dtype, fl_device_code(log_probs), 1, &log_probs->shape[1]);
+    /* Gradients take exponentials of it: halves would be off by what they round. */
+    fl_spec_set(outs, fl_dtype_of_kind[fl_kind_of_dtype[log_probs->dtype]],
+                fl_device_code(log_probs), 1, &log_probs->shape[1]);
     return 0;
 }
 

@@ -139,7 +139,9 @@ extern "C" int fl_infer_nll_loss_rows(const fl_op *op, const fl_value *in, int n
         return -1;
     int nd = in[3].i == FL_LOSS_NONE ? target->ndim : 0;
     fl_spec_set(&outs[0], self->dtype, fl_device_code(self), nd, target->shape);
-    fl_spec_set(&outs[1], self->dtype, fl_device_code(self), 0, nullptr);
+    /* Halves hold neither great sums of weights nor many rows. */
+    fl_spec_set(&outs[1], fl_dtype_of_kind[fl_kind_of_dtype[self->dtype]], fl_device_code(self), 0,
+                nullptr);
     return 0;
 }
 
