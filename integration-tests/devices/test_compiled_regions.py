@@ -31,8 +31,11 @@ if DEVICE == "cudasim" and not shutil.which("g++"):
 
 COUNT = int(os.environ.get("RANDOM_REGIONS", "200" if os.environ.get("TESTED_SHARE") else "6"))
 FIRST = int(os.environ.get("FIRST_PROGRAM", "0"))
+#: What a device computes by one operator, but by its parts in compiled calls.
+WHOLE = ("rms_norm", "cross_entropy")
 #: Chains and writes in place, and what ends them.
-TABLE = {kind: (often * (3 if kind == "pointwise" else 1), lines)
+TABLE = {kind: (often * (3 if kind == "pointwise" else 1),
+                tuple(line for line in lines if not any(name in line for name in WHOLE)))
          for kind, (often, lines) in LINES.items() if kind not in ("epilogue", "join")}
 
 
