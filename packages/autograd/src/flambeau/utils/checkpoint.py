@@ -22,7 +22,8 @@ from flambeau.autograd._engine import (
 )
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.autograd.transforms.stack import Moment, outlives_level
-from flambeau.core import Tensor, get_rng_state, set_rng_state
+from flambeau.core import Tensor
+from flambeau.core.backends import keep_random
 from flambeau.utils._checkpoint_log import RunLog
 from flambeau.utils._selective_checkpoint import (
     CheckpointPolicy,
@@ -249,7 +250,7 @@ class _Frame:
         self.args = [KeptTensor(a) if isinstance(a, Tensor) else a for a in args]
         self.kwargs = kwargs
         self.context = context
-        self.random = get_rng_state() if keeps_random else None
+        self.random = keep_random() if keeps_random else None
         self.casts = open_autocasts()
         self.moment = Moment()
         self.stops_early = stops_early
@@ -320,8 +321,8 @@ class _Frame:
 
         with contextlib.ExitStack() as stack:
             if self.random is not None:
-                stack.callback(set_rng_state, get_rng_state())
-                set_rng_state(self.random)
+                stack.callback(keep_random())
+                self.random()
             for device, dtype, enabled in _casts_to_restore(self.casts):
                 stack.enter_context(AutocastBlock(device, dtype, enabled, True))
             stack.enter_context(enable_grad())

@@ -257,6 +257,21 @@ class Generators:
         self._of: dict[int, Any] = {}
         self._followed: dict[int, int] = {}
 
+    def keep(self) -> Callable[[], None]:
+        """What puts all of them back to where they are now; those not used yet begin then."""
+        states = {index: self.of(index).get_state() for index in list(self._of)}
+        seed = _core.seedings()[1]
+
+        def restore() -> None:
+            for index, generator in self._of.items():
+                if index in states:
+                    generator.set_state(states[index])
+                else:
+                    generator.manual_seed(seed)
+                self._followed[index] = _core.seedings()[0]
+
+        return restore
+
     def of(self, index: int) -> Any:
         """The generator of one device."""
         seedings, seed = _core.seedings()

@@ -157,6 +157,17 @@ class GeneratedBackend(Backend):
         graphs.capture()
         return graphs.run_unless_busy
 
+    def keep_random(self):
+        from flambeau.cuda.graphs import keep_numbers
+
+        numbers, captured = self.generators.keep(), keep_numbers()
+
+        def restore() -> None:
+            numbers()
+            captured()
+
+        return restore
+
     def later(self, tensor, move):
         """Only copies from pinned memory go on by themselves: what they read is kept for them."""
         if not (tensor.is_cpu and tensor.is_contiguous()

@@ -41,6 +41,19 @@ def capturing_on(device_type: int, index: int) -> CUDAGraph | None:
     return _capturing.get((device_type, index, _launch.stream(device_type, index)))
 
 
+def keep_numbers() -> Callable[[], None]:
+    """What lets graphs that are captured draw again, from where they are now."""
+    kept = [(graph, {key: numbers.count for key, numbers in graph._numbers.items()})
+            for graph in _capturing.values()]
+
+    def restore() -> None:
+        for graph, counts in kept:
+            for key, numbers in graph._numbers.items():
+                numbers.count = counts.get(key, 0)
+
+    return restore
+
+
 def is_captured(device_type: int, index: int, stream: int) -> bool:
     """Whether a stream, by its address, is captured."""
     return (device_type, index, stream) in _capturing

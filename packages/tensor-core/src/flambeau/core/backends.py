@@ -9,7 +9,7 @@ import registers the device, as an extension module does that calls the interfac
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -194,6 +194,10 @@ class Backend:
         """Call ``move()``, which copies a tensor; the copy may go on while the program does."""
         return move()
 
+    def keep_random(self) -> Callable[[], None]:
+        """What puts the devices' default generators back to where they are now."""
+        return lambda: None
+
 
 def register(backend: Backend) -> int:
     """Make a backend known to this process; returns the number of its device type."""
@@ -222,6 +226,18 @@ def is_capturing(device: Any) -> bool:
     """Whether what this thread asks of a device now will be done again, by a graph."""
     backend = _adapters.get(device.type)
     return backend is not None and backend.is_capturing(device.index or 0)
+
+
+def keep_random() -> Callable[[], None]:
+    """What puts the default generators, of the CPU and of devices, back to where they are now."""
+    state, devices = _core.get_rng_state(), [each.keep_random() for each in _adapters.values()]
+
+    def restore() -> None:
+        _core.set_rng_state(state)
+        for put_back in devices:
+            put_back()
+
+    return restore
 
 
 def updating(device: Any) -> Backend | None:

@@ -8,7 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 from flambeau.autograd.transforms.batch import BatchLevel
 from flambeau.autograd.transforms.captures import Inside
 from flambeau.autograd.transforms.functions import expect_function
-from flambeau.core import Tensor, get_rng_state, ops, set_rng_state
+from flambeau.core import Tensor, ops
+from flambeau.core.backends import keep_random
 from flambeau.core.pytree import tree_flatten, tree_unflatten
 
 __all__ = ["chunk_vmap", "spread", "vmap"]
@@ -93,11 +94,11 @@ def _in_chunks(func, in_dims, out_dims, randomness, samples_of_chunk):
         step = max(samples_of_chunk(size), 1)
         bounds = [(i, min(i + step, size)) for i in range(0, max(size, 1), step)]
         # all samples draw the same numbers, so each chunk begins where the first one does
-        state = get_rng_state() if randomness == "same" and len(bounds) > 1 else None
+        start_again = keep_random() if randomness == "same" and len(bounds) > 1 else None
         rows = []
         for bound in bounds:
-            if state is not None:
-                set_rng_state(state)
+            if start_again is not None:
+                start_again()
             rows.append(_run(func, randomness, out_dims, _chunk(moved, dims, bound, size), dims,
                              spec, bound[1] - bound[0], kwargs))
         given = {(id(m), d): v for m, d, v in zip(moved, dims, values, strict=True)}
