@@ -307,6 +307,8 @@ SAMPLES = {
     "binary_cross_entropy_terms": [
         lambda: (ops.binary_cross_entropy_terms,
                  (reals(3, low=0.1, high=0.9), reals(3, low=0.1, high=0.9)))],
+    "masked_scale": [lambda: (lambda x: ops.masked_scale(x, whole([1, 0, 1]) > 0, 0.7),
+                              (reals(2, 3),))],
     "huber_terms": [
         lambda: (lambda x, y: ops.huber_terms(x, y, 0.7), (reals(4), reals(4)))],
     "nll_loss_rows": [

@@ -42,6 +42,7 @@ _NAMES = {
     "conj": lambda x: torch.conj(x).resolve_conj(), "where": torch.where,
     "binary_cross_entropy_terms": lambda x, y: (
         (y - 1) * (-x).log1p().clamp(min=-100) - y * x.log().clamp(min=-100)),
+    "masked_scale": lambda x, mask: x * mask,
     "huber_terms": lambda x, y: torch.nn.functional.huber_loss(x, y, reduction="none"),
     "relu_grad": lambda g, r: torch.where(r > 0, g, 0),
     "channel_affine": lambda x, scale, shift: x * scale + shift,
@@ -95,7 +96,7 @@ def test_pointwise(opdef, dtype):
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 25.0, -100.0, 1e30, float("inf"), -float("inf"),
            float("nan")]
 #: Where PyTorch's vector code and its own scalar code differ, or the sign of a zero is free.
-_LOOSE = {"gelu_tanh", "relu_grad", "where",
+_LOOSE = {"gelu_tanh", "relu_grad", "where", "masked_scale",
           # i0(inf) and i1(inf) are nan there; near the poles its trigamma is large, not infinite;
           # this one has no meaning without its scalars
           "i0", "i1", "trigamma", "nextafter_narrow"}

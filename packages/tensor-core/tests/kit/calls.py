@@ -356,6 +356,7 @@ ELSEWHERE = calls_linalg.ELSEWHERE | {
     "batch_norm_grad": "autograd's gradcheck", "embedding_lookup": "embedding",
     "embedding_grad": "autograd's gradcheck", "nll_loss_rows": "nll_loss",
     "log_softmax_at": "cross_entropy",
+    "native_dropout": "test_native_dropout.py", "masked_scale": "test_native_dropout.py",
     "native_rms_norm": "test_rms_norm_rows.py", "rms_norm_grad": "test_rms_norm_rows.py",
     "cross_entropy_rows": "test_cross_entropy_rows.py",
     "cross_entropy_grad": "test_cross_entropy_rows.py",

@@ -56,6 +56,7 @@ FLOAT = {
         1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "binary_cross_entropy_terms": lambda x, y: -(
         y * np.maximum(np.log(x), -100) + (1 - y) * np.maximum(np.log1p(-x), -100)),
+    "masked_scale": lambda x, mask: x * mask,
     "huber_terms": lambda x, y: np.where(abs(x - y) < 1, (x - y)**2 / 2, abs(x - y) - 0.5),
     "real_part": np.real, "clamp_both": lambda x, a, b: np.minimum(np.maximum(x, a), b),
 }

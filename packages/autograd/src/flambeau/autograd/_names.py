@@ -18,6 +18,7 @@ _NAMES = {
     "max_pool2d_compact_indices": "MaxPool2DWithIndicesBackward0",
     "avg_pool2d": "AvgPool2DBackward0",
     "narrow": "SliceBackward0",
+    "native_dropout": "NativeDropoutBackward0",
     "native_rms_norm": "FusedRmsNormBackward0",
     "nll_loss_rows": "NllLossBackward0",
     "real_part": "RealBackward0",

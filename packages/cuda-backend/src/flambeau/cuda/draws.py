@@ -20,7 +20,8 @@ from flambeau.cuda import _launch, graphs, params, source
 _DIMS = 12          # FL_DIMS of native/arguments.h
 #: Operators with kernels.
 KERNELS = ("random_uniform", "random_normal", "random_integers", "random_bernoulli", "bernoulli",
-           "poisson", "binomial", "standard_gamma", "sample_dirichlet", "multinomial")
+           "poisson", "binomial", "standard_gamma", "sample_dirichlet", "multinomial",
+           "native_dropout")
 #: Those that only the CPU draws: a twister's, one after the other.
 ON_HOST = ("random_distribution", "random_permutation")
 
@@ -29,21 +30,39 @@ _KERNELS_OF = {
     "f64": "uniform normal integers bernoulli chances poisson binomial gamma log_gamma dirichlet "
            "running waiting",
     "i64": "integers bernoulli choices"}
+#: The head of a call, and an operand, of elements that lie side by side.
+_LINE = struct.Struct(f"<q2iq{8 * (_DIMS - 1)}x")
+_LINE_OPERAND = struct.Struct(f"<Q2i2d2q{8 * (_DIMS - 1)}x")
+_DRAWN = struct.Struct("<2QqQ2d2iQ")
 _LEAST = {"float16": 2.0 ** -14, "float64": 2.0 ** -1022}
 _EPSILON = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -24}
+
+
+def _module(kernels: list[str], names: list[str], *before: str) -> source.Module:
+    folder = resources.files("flambeau.core.formula").joinpath("include")
+    shared = [folder.joinpath(name).read_text() for name in ("box_muller.h", "rates.h")]
+    own = source.file("kernels/random.cuh")
+    return source.Module("\n".join([source.prelude(), *before, *shared, own, *kernels]),
+                         dict.fromkeys(names, "fl_drawing"))
 
 
 @cache
 def module(kind: str) -> source.Module:
     """The kernels of one compute kind: ``f32``, ``f64`` or ``i64``."""
-    folder = resources.files("flambeau.core.formula").joinpath("include")
-    shared = [folder.joinpath(name).read_text() for name in ("box_muller.h", "rates.h")]
     names, type_ = _KERNELS_OF[kind].split(), source.C_TYPES[kind]
     kernels = [f'extern "C" __global__ void d_{name}_{kind}(const fl_drawing c) '
                f"{{ fl_draw_{name}(c, {type_}()); }}" for name in names]
-    own = source.file("kernels/random.cuh")
-    return source.Module("\n".join([source.prelude(), *shared, own, *kernels]),
-                         {f"d_{name}_{kind}": "fl_drawing" for name in names})
+    return _module(kernels, [f"d_{name}_{kind}" for name in names])
+
+
+@cache
+def dropout_module(dtype: str) -> source.Module:
+    """The kernel of dropout in one dtype."""
+    name = f"d_dropout_{dtype}"
+    kernel = (f'extern "C" __global__ void {name}(const fl_drawing c) '
+              f"{{ fl_dropout<{params.DTYPE_CODES[dtype]}>(c); }}")
+    texts = [source.file(f"kernels/{file}.cuh") for file in ("packet", "dropout")]
+    return _module([*texts, kernel], [name], source.file("native/packet.h"))
 
 
 def draw(backend: Any, key: str, args: list[Any], outs: list[Any]) -> None:
@@ -51,15 +70,16 @@ def draw(backend: Any, key: str, args: list[Any], outs: list[Any]) -> None:
     if outs[0].numel() == 0:
         return
     values = [a.detach() if _core.is_tensor(a) else a for a in args]
-    _Drawing(backend, args[-1], outs[0].detach()).run(key, values)
+    _Drawing(backend, args[-1], [out.detach() for out in outs]).run(key, values)
 
 
 class _Drawing:
     """One call: where its numbers come from and go to."""
 
-    def __init__(self, backend: Any, generator: Any, out: Any) -> None:
-        self.backend, self.generator, self.out = backend, generator, out
-        self.kind = {"f64": "f64", "f32": "f32"}.get(kind_of_dtype(out.dtype), "i64")
+    def __init__(self, backend: Any, generator: Any, outs: list[Any]) -> None:
+        self.backend, self.generator, self.outs, self.out = backend, generator, outs, outs[0]
+        self.index = self.out.device.index or 0
+        self.kind = {"f64": "f64", "f32": "f32"}.get(kind_of_dtype(self.out.dtype), "i64")
 
     def run(self, key: str, args: list[Any]) -> None:
         if key in ON_HOST or self._blocks(0) is None:
@@ -68,34 +88,33 @@ class _Drawing:
             _METHODS[key](self, *args[:-1])
 
     def _blocks(self, count: int) -> tuple[int, int] | None:
-        own = self.backend.generators.of(self.out.device.index or 0)
-        return _core.take_blocks(self.generator, own, count)
+        return _core.take_blocks(self.generator, self.backend.generators.of(self.index), count)
 
     def _place(self, count: int) -> tuple[int, int, int]:
         """Seed and first block, or of a graph the blocks before and where it finds the rest."""
-        index = self.out.device.index or 0
-        graph = graphs.capturing_on(self.backend.device_type, index)
+        graph = graphs.capturing_on(self.backend.device_type, self.index)
         if graph is None:
             return (*(self._blocks(count) or (0, 0)), 0)
-        own = partial(self.backend.generators.of, index)
+        own = partial(self.backend.generators.of, self.index)
         return (0, *graph.numbers_of(self.generator, own, self.out.device).take(count))
 
     def _on_host(self, key: str, args: Sequence[Any]) -> None:
         """What the CPU draws, and refuses, copied."""
         host = [a.cpu() if _core.is_tensor(a) else a for a in args]
         drawn = _core.call(key, host)
-        _launch.copy_into(self.backend.device_type, self.out, drawn.to(self.out.device))
+        for out, each in zip(self.outs, drawn if isinstance(drawn, tuple) else (drawn,),
+                             strict=True):
+            _launch.copy_into(self.backend.device_type, out, each.to(out.device))
 
     def _launch(self, name: str, out: Any = None, operands: Sequence[Any] = (), *, blocks: int = 0,
-                kind: str = "", low: int = 0, span: int = 0, a: float = 0.0, b: float = 0.0,
-                bits: int = 0, threads: int = 0) -> None:
+                group: str = "random", kind: str = "", low: int = 0, span: int = 0, a: float = 0.0,
+                b: float = 0.0, bits: int = 0, threads: int = 0) -> None:
         """Start a kernel that writes `out` and draws from `blocks` blocks."""
         out, kind = self.out if out is None else out, kind or self.kind
         seed, first, anew = self._place(blocks)
-        argument = _call(out, operands) + struct.pack("<2QqQ2d2iQ", seed, first, low, span, a, b,
-                                                      bits, 0, anew)
-        self.backend.launch("random", kind, f"d_{name}_{kind}", threads or blocks, argument,
-                            out.device.index or 0)
+        argument = _call(out, operands) + _DRAWN.pack(seed, first, low, span, a, b, bits, 0, anew)
+        self.backend.launch(group, kind, f"d_{name}_{kind}", threads or blocks, argument,
+                            self.index)
 
     def _room(self, dtype: str, shape: Sequence[int]) -> Any:
         return flambeau.empty(tuple(shape), dtype=getattr(flambeau, dtype), device=self.out.device)
@@ -134,6 +153,13 @@ class _Drawing:
         self._launch("bernoulli", blocks=self._count(4), span=int(p * 2.0 ** 32))
 
     # ---- operands -------------------------------------------------------------------------------
+
+    def _native_dropout(self, x: Any, p: float, scale: float) -> None:
+        name = dtype_name(self.out.dtype)
+        each = 4 if self.out.dtype.itemsize > 2 else 8          # elements of a thread
+        self._launch("dropout", operands=[x, self.outs[1]], blocks=self._count(4),
+                     threads=(self.out.numel() + each - 1) // each, group="dropout", kind=name,
+                     span=int((1.0 - p) * 2.0 ** 32), a=scale)
 
     def _bernoulli(self, p: Any) -> None:
         if self._refused("bernoulli", [p], (p >= 0) & (p <= 1)):
@@ -198,6 +224,7 @@ class _Drawing:
 _METHODS: dict[str, Callable[..., None]] = {
     "random_uniform": _Drawing._random_uniform, "random_normal": _Drawing._random_normal,
     "random_integers": _Drawing._random_integers, "random_bernoulli": _Drawing._random_bernoulli,
+    "native_dropout": _Drawing._native_dropout,
     "bernoulli": _Drawing._bernoulli, "poisson": _Drawing._poisson,
     "binomial": _Drawing._binomial, "standard_gamma": _Drawing._standard_gamma,
     "sample_dirichlet": _Drawing._sample_dirichlet, "multinomial": _Drawing._multinomial}
@@ -211,6 +238,12 @@ def _first_gap(dtype: Any) -> int:
 
 def _call(out: Any, operands: Sequence[Any]) -> bytes:
     """``fl_call<3>``: the result and two operands over its shape."""
+    if out.is_contiguous() and all(t.shape == out.shape and t.is_contiguous() for t in operands):
+        shown, count = [out, *operands], out.numel()
+        packed = _LINE.pack(count, 1, 0, count) + b"".join([
+            _LINE_OPERAND.pack(_core.address_of(t), params.DTYPE_CODES[dtype_name(t.dtype)], 0, 0.0,
+                               0.0, 0, 1) for t in shown])
+        return packed + bytes(_LINE_OPERAND.size * (3 - len(shown)))
     shown = [out, *(t.expand(out.shape) for t in operands)]
     shape, strides = _merged(list(out.shape), [list(t.stride()) for t in shown])
     pad = [0] * (_DIMS - len(shape))

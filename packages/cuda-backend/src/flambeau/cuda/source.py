@@ -76,7 +76,8 @@ def module_names() -> list[tuple[str, str]]:
 
     return [*sorted(pairs), *special.module_names(), *tiles.module_names(),
             *programs.modules(),
-            *(("random", kind) for kind in ("f32", "f64", "i64"))]
+            *(("random", kind) for kind in ("f32", "f64", "i64")),
+            *(("dropout", dtype) for dtype in programs.FLOATS)]
 
 
 @cache
@@ -111,10 +112,10 @@ def module(group: str, kind: str) -> Module:
         from flambeau.cuda import compiled_rows
 
         return compiled_rows.module(group)
-    if group == "random":
+    if group in ("random", "dropout"):
         from flambeau.cuda import draws
 
-        return draws.module(kind)
+        return (draws.module if group == "random" else draws.dropout_module)(kind)
     keys = [key for key, name in _groups().items() if name == group] or [group]
     opdefs = [opdef for opdef in map(find_opdef, keys) if FORMULAS[kind] in opdef.formulas]
     kernels = {f"{kernel_name(opdef, kind)}_{where}": f"fl_call<{_width(opdef)}>"

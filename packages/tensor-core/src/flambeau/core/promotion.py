@@ -6,6 +6,7 @@ The core has decided the dtypes of the results already; a kernel also needs the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from flambeau.core import _core
@@ -16,15 +17,18 @@ _KINDS = {"float64": "f64", "complex64": "c64", "complex128": "c128", "bool": "b
 _REAL = {"c64": "f32", "c128": "f64"}
 
 
+@cache
 def dtype_name(dtype: Any) -> str:
     """``"float32"`` for ``flambeau.float32``."""
     return str(dtype).rpartition(".")[2]
 
 
+@cache
 def _family(dtype: Any) -> int:
     return _FAMILIES[dtype_name(dtype).partition("_")[0].rstrip("0123456789")]
 
 
+@cache
 def kind_of_dtype(dtype: Any) -> str:
     """The kind that values of a dtype are computed in."""
     name = dtype_name(dtype)

@@ -12,6 +12,9 @@ rule("standard_gamma", self=lambda g, self, result: g * ops.standard_gamma_grad(
 rule("standard_gamma_grad", self=not_implemented("standard_gamma_grad", "self"),
      output=not_implemented("standard_gamma_grad", "output"))
 
+rule("native_dropout", input=lambda g, scale, result1: ops.masked_scale(g, result1, scale))
+rule("masked_scale", self=lambda g, mask, scale: ops.masked_scale(g, mask, scale))
+
 
 def _dirichlet(g, self, result):
     """Moving one concentration moves its element, and takes from the others in proportion."""

@@ -129,9 +129,10 @@ class SimulatedBackend(GeneratedBackend):
     def _function(self, group: str, kind: str, kernel: str) -> int:
         return _address(self.library(group, kind), kernel)
 
-    def launches(self, group: str, kind: str, kernel: str) -> int:
-        """How often a kernel ran in this process."""
-        return self.memory.library.fl_launches_of(self.function(group, kind, kernel))
+    def launches(self, group: str = "", kind: str = "", kernel: str = "") -> int:
+        """How often a kernel ran in this process; all of them where none is named."""
+        function = self.function(group, kind, kernel) if kernel else None
+        return self.memory.library.fl_launches_of(function)
 
     def raise_status(self, status, what, text):
         if status in errors.LOST:

@@ -391,7 +391,15 @@ int fl_ask_host(int device, void *stream, fl_host_function function) {
     return ask(stream_of(device, stream), std::move(w));
 }
 
-int fl_launches_of(void *function) { return launches[function]; }
+/* How often a kernel ran, or for null all of them. */
+int fl_launches_of(void *function) {
+    if (function)
+        return launches[function];
+    int all = 0;
+    for (const auto &each : launches)
+        all += each.second;
+    return all;
+}
 
 const char *fl_last_error(void) { return message; }
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 _FAMILIES = ("matmul", "reduce", "shape", "index", "norm", "conv", "pool", "attention",
-             "recurrent", "loss", "sort", "statistics", "pointwise")
+             "recurrent", "loss", "sort", "statistics", "pointwise", "random")
 
 @cache
 def _functions() -> dict[str, Callable[..., Any]]:

@@ -1,6 +1,8 @@
 /* Dropout: products with random masks. */
-#include "common/compose.h"
+#include "common/one_operator.h"
 #include "random/generator.h"
+
+#include <cmath>
 
 /* Memory for a mask. A Mersenne Twister fills it in the order of the memory, which is that of x
  * where the shape is. */
@@ -36,6 +38,27 @@ static fl_tensor *dropped(fl_tensor *x, const fl_value &shape, double p, bool in
     return x;
 }
 
+/* What a mask holds for elements that are kept: 1 / (1 - p) as the dtype has it. */
+static double rounded_scale(double p, int dtype) {
+    double scale = p < 1.0 ? 1.0 / (1.0 - p) : 1.0;
+    if (dtype == FL_F64)
+        return scale;
+    scale = (double)(float)scale;
+    if (dtype == FL_F32)
+        return scale;
+    int exponent;
+    std::frexp(scale, &exponent);
+    const double unit = std::ldexp(1.0, exponent - (dtype == FL_F16 ? 11 : 8));
+    scale = std::nearbyint(scale / unit) * unit;
+    return dtype == FL_F16 && scale > 65504.0 ? INFINITY : scale;
+}
+
+/* On a device one kernel draws, multiplies, and keeps a byte for each element. */
+static bool is_one_launch(const fl_value *in, const fl_value *out, const fl_value &shape) {
+    return fl_is_one_operator(in, 1, out) && !in[3].i && shape.is == in[0].t->shape &&
+           in[0].t->flags & FL_CONTIGUOUS;
+}
+
 static int refuse_probability(const char *what, double p) {
     PyObject *given = PyFloat_FromDouble(p);
     if (given)
@@ -45,6 +68,7 @@ static int refuse_probability(const char *what, double p) {
     return -1;
 }
 
+
 /* (input, p, training, inplace); the mask has this shape, and is broadcast. */
 static int drop(const fl_op *op, const fl_value *in, int n, fl_value *out, const fl_value &shape) {
     fl_tensor *x = in[0].t;
@@ -53,6 +77,11 @@ static int drop(const fl_op *op, const fl_value *in, int n, fl_value *out, const
         Py_INCREF(x);
         return fl_compose_result(op, in, n, out, x);
     }
+    if (is_one_launch(in, out, shape))
+        return fl_compose_result(op, in, n, out,
+                                 fl_compose_first(FL_OP_native_dropout, in[0], in[1],
+                                                  fl_float_value(rounded_scale(p, x->dtype)),
+                                                  fl_none_value()));
     return fl_compose_result(op, in, n, out, dropped(x, shape, p, in[3].i));
 }
 

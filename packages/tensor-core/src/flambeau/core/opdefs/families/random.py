@@ -1,5 +1,5 @@
 """Random numbers and dropout."""
-from flambeau.core.opdefs.make import composite, kernel
+from flambeau.core.opdefs.make import composite, helper, kernel
 
 _NN = ("nn",)
 _G = "Generator? generator=None"
@@ -80,6 +80,10 @@ OPDEFS = (
           doc="Numbers whose logarithm is normal."),
     _fill(f"geometric(Tensor self, Float p, *, {_G})", doc="Tries until the first success."),
     # ---- dropout
+    helper("native_dropout(Tensor input, Float p, Float scale, *, Generator? generator=None)"
+           " -> (Tensor result, Tensor kept)",
+           doc="dropout as one operator: products with ``scale``, or with 0 at probability p, and"
+               " which elements were kept.", decomposes=True),
     _drop("dropout1d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout1d"),
     _drop("dropout2d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout2d"),
     _drop("dropout3d", True, "Zeroes whole channels with probability p.", ("nn",), "dropout3d"),
