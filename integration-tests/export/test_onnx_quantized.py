@@ -5,6 +5,8 @@ import pytest
 
 import flambeau as fl
 from flambeau import nn
+from flambeau.ao import quantization as ao
+from flambeau.ao.nn.quantized import FloatFunctional
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
@@ -85,3 +87,44 @@ def test_int8_of_three_dimensions_and_half_precision():
         found = run(fl.onnx.export(layer, given, quantized="qdq"), given)
         assert found.shape == (2, 5, 3)
         np.testing.assert_allclose(found, layer(given).numpy(), rtol=2e-3, atol=1e-3)
+
+
+class Sums(nn.Module):
+    """Convolutions of integers of all kinds, a sum, a pooling, a linear layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = ao.QuantStub(), ao.DeQuantStub()
+        self.first, self.relu = nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU()
+        self.apart = nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=8)
+        self.groups, self.sum = nn.Conv2d(8, 8, 1, groups=2), FloatFunctional()
+        self.pool, self.last = nn.MaxPool2d(2), nn.Linear(8 * 16, 5)
+
+    def forward(self, x):
+        x = self.relu(self.first(self.quant(x)))
+        x = self.pool(self.sum.add(x, self.groups(self.apart(x))))
+        return self.dequant(self.last(fl.flatten(x, 1)))
+
+
+def integers(dtype=fl.quint8):
+    network = ao.fuse_modules(Sums().eval(), ["first", "relu"])
+    weights = ao.default_per_channel_weight_observer
+    network.qconfig = ao.QConfig(ao.MinMaxObserver.with_args(dtype=dtype), weights)
+    ready = ao.prepare(network)
+    ready(fl.randn(8, 3, 16, 16))
+    return ao.convert(ready)
+
+
+@pytest.mark.parametrize("dtype", [fl.quint8, fl.qint8])
+def test_networks_of_integers_have_the_same_bits(dtype):
+    network, x = integers(dtype), fl.randn(3, 3, 16, 16)
+    written = fl.onnx.export(network, x)
+    assert "ConvInteger" in words(written)
+    np.testing.assert_array_equal(run(written, x), network(x).numpy())
+
+
+def test_networks_of_integers_are_recorded_before_they_ran():
+    network, x = integers(), fl.randn(3, 3, 16, 16)
+    program = fl.jit.trace(network, (x,))
+    assert fl.equal(program(x), network(x))
+    assert sum(node.op == "quantized_conv" for node in program.graph.nodes) == 4

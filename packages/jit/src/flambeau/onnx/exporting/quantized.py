@@ -1,4 +1,4 @@
-"""Products of weights in few bits."""
+"""Products of weights in few bits, and of integers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.core.quantized.packing import Layout
 from flambeau.jit.ir import Node, Value
 from flambeau.onnx.exporting.builder import Builder, Name
-from flambeau.onnx.exporting.table import emits
+from flambeau.onnx.exporting.table import each, emits
 from onnx import TensorProto, helper
 
 
@@ -52,6 +53,46 @@ def _by_scales(b: Builder, node: Node, x: Value, weight: Value, scales: Value, b
                     b.add("Transpose", spread, perm=[1, 0]))
     result = product if bias is None else b.add("Add", product, b.of(bias))
     return b.cast(b.add("Reshape", result, b.shape(node.outputs[0].shape)), "float32", x.dtype)
+
+
+@emits("quantized_conv")
+def write_quantized_conv(
+    b: Builder, node: Node, x: Value, weight: Value, sums: Value, scales: Value, bias: Any,
+    kernel_size: Any, stride: Any, padding: Any, dilation: Any, groups: int, input_scale: float,
+    input_zero: int, scale: float, zero_point: int, relu: bool,
+) -> Name | list[Name]:
+    """``ConvInteger``, whose sums are exact; what follows are the same roundings."""
+    held, worth, n = b.tensors.get(weight), b.tensors.get(scales), len(kernel_size)
+    added = None if bias is None else b.tensors.get(bias)
+    channels, signed = x.shape[-1 - n], 128 if x.dtype == "int8" else 0
+    if held is None or worth is None or (added is None) != (bias is None) or \
+            not isinstance(channels, int):
+        return []
+    dilations = each(dilation, n)
+    layout = Layout(len(worth), channels // groups, tuple(kernel_size), groups, dilations[-1])
+    image = b.of(x)
+    if signed:      # onnxruntime has no sums of signed pixels
+        moved = b.add("Add", b.cast(image, "int8", "int32"), b.constant(signed, "int32"))
+        image = b.cast(moved, "int32", "uint8")
+    if len(x.shape) == n + 1:
+        image = b.add("Unsqueeze", image, b.whole(0))
+    exact = b.add("ConvInteger", image,
+                  b.tensor(b.fresh("weight"), layout.unpack(held).contiguous().numpy()),
+                  b.constant(input_zero + signed, "uint8"), strides=each(stride, n),
+                  pads=each(padding, n) * 2, dilations=dilations, group=groups)
+    steps, along = b.cast(exact, "int32", "float32"), (-1, *[1] * n)
+    one = np.float32(input_scale) * worth.numpy()
+    if added is not None:
+        shift = (added.numpy() / one).reshape(along)
+        steps = b.add("Add", steps, b.constant(shift, "float32"))
+    factor = (one / np.float32(scale)).reshape(along)
+    steps = b.add("Round", b.add("Mul", steps, b.constant(factor, "float32")))
+    steps = b.add("Add", steps, b.constant(zero_point, "float32"))
+    low = max(zero_point, -signed) if relu else -signed
+    result = b.add("Clip", steps, b.constant(low, "float32"),
+                   b.constant(255 - signed, "float32"))
+    result = b.cast(result, "float32", x.dtype)
+    return b.add("Squeeze", result, b.whole(0)) if len(x.shape) == n + 1 else result
 
 
 @emits("weight_only_linear")

@@ -104,6 +104,21 @@ cdef class interpose:
             fl_thread.level = before
 
 
+def call_unwatched(function):
+    """Call a function whose operators and reads nobody on this thread is shown: what is made once of
+    what a program holds, and kept, is no part of what is traced or transformed."""
+    cdef int32_t level = fl_thread.level
+    thread = PyThread_get_thread_ident()
+    hook = _read_hooks.pop(thread, None)
+    fl_thread.level = fl_thread.watchers
+    try:
+        return function()
+    finally:
+        fl_thread.level = level
+        if hook is not None:
+            _read_hooks[thread] = hook
+
+
 def may_read(Tensor t not None) -> bool:
     """Whether values can be looked at without cost or notice: on the CPU, of no transform, not
     traced. Inside a transform plain tensors are what they are outside.

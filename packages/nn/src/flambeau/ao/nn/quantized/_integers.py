@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core import ops
+from flambeau.core import _core, ops
 from flambeau.core.quantized.packing import Layout
 from flambeau.core.quantized.schemes import Quantizer
 from flambeau.core.quantized.tensor import QuantizedTensor, wrap
@@ -41,16 +41,16 @@ def packed(weight: QuantizedTensor, groups: int, dilation: int) -> Packed | None
     key = (groups, dilation, weight._values._version, weight._quantizer)
     found: Packed | None = weight.__dict__.get("_packed")
     if found is None or found.key[:3] != key[:3] or found.key[3] is not key[3]:
-        if not _fits(weight):
-            return None
-        found = weight.__dict__["_packed"] = _pack(weight, key)
+        found = _core.call_unwatched(lambda: _pack(weight, key) if _fits(weight) else None)
+        if found is not None:
+            weight.__dict__["_packed"] = found
     return found
 
 
 def _fits(weight: QuantizedTensor) -> bool:
     zero, shape = weight._quantizer.zero_point, weight.shape
     return (weight._dtype is flambeau.qint8 and weight._quantizer.axis in (None, 0)
-            and shape[0] > 0 and weight.numel() <= _MOST_TERMS * shape[0]
+            and shape[0] > 0 and not weight.is_meta and weight.numel() <= _MOST_TERMS * shape[0]
             and not bool(flambeau.as_tensor(zero).any()))
 
 
