@@ -96,3 +96,49 @@ def test_dynamic_scales():
                     for lib in (fl, torch)]
                 assert ours.q_scale() == pytest.approx(theirs.q_scale(), rel=1e-6)
                 assert ours.q_zero_point() == theirs.q_zero_point()
+
+
+POOLS = [(1, (2,), {}), (1, 3, {"stride": 1, "padding": 1, "ceil_mode": True}),
+         (2, 2, {}), (2, (3, 2), {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}),
+         (2, 3, {"stride": [], "ceil_mode": True}), (3, (2, 2, 2), {}),
+         (3, (3, 2, 1), {"stride": (1, 2, 1), "padding": (1, 0, 0)})]
+
+
+@pytest.mark.parametrize("n,kernel,options", POOLS, ids=str)
+@pytest.mark.parametrize("dtype", ["quint8", "qint8"])
+def test_maxima_by_their_names(n, kernel, options, dtype):
+    numbers = np.random.default_rng(n).standard_normal((2, 3, *[7] * n)).astype(np.float32)
+    ours, theirs = (getattr(lib, f"quantized_max_pool{n}d")(
+        lib.quantize_per_tensor(lib.from_numpy(numbers), 0.05, 10, getattr(lib, dtype)),
+        kernel, **options) for lib in (fl, torch))
+    assert ours.q_scale() == theirs.q_scale() and ours.q_zero_point() == theirs.q_zero_point()
+    np.testing.assert_array_equal(ours.int_repr().numpy(), theirs.int_repr().numpy())
+
+
+@pytest.mark.parametrize("dtype", ["quint8", "qint8"])
+@pytest.mark.parametrize("shape", [(2, 5, 6, 7), (2, 5, 3, 4, 5)], ids=str)
+def test_batch_norm(dtype, shape):
+    rng = np.random.default_rng(4)
+    numbers = rng.standard_normal(shape).astype(np.float32)
+    channels = [rng.random(5).astype(np.float32) + 0.1 for _ in range(4)]
+
+    def run(lib):
+        x = lib.quantize_per_tensor(lib.from_numpy(numbers), 0.05, 3, getattr(lib, dtype))
+        return lib.quantized_batch_norm(x, *map(lib.from_numpy, channels), 1e-5, 0.07, 11)
+
+    ours, theirs = run(fl), run(torch)
+    assert ours.q_scale() == theirs.q_scale() and ours.q_zero_point() == theirs.q_zero_point()
+    apart = ours.int_repr().numpy().astype(int) - theirs.int_repr().numpy()
+    assert np.abs(apart).max() <= 1 and (apart != 0).mean() < 0.01
+
+
+def test_named_functions_refuse_floats():
+    x, one = fl.ones(1, 2, 4, 4), fl.ones(2)
+    with pytest.raises(TypeError, match="the input must be quantized"):
+        fl.quantized_max_pool2d(x, 2)
+    with pytest.raises(TypeError, match="weight and bias must be given"):
+        fl.quantized_batch_norm(fl.quantize_per_tensor(x, 0.1, 0, fl.quint8), None, None, one, one,
+                                0.0, 1.0, 0)
+    by_channel = fl.quantize_per_channel(x, one.double(), fl.zeros(2).long(), 1, fl.qint8)
+    with pytest.raises(RuntimeError, match="scale for each index"):
+        fl.quantized_max_pool2d(by_channel, 2)

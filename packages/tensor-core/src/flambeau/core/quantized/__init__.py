@@ -10,6 +10,12 @@ Example:
     tensor([0.1000, 0.5000], size=(2,), dtype=flambeau.quint8,
            quantization_scheme=flambeau.per_tensor_affine, scale=0.1, zero_point=10)
 """
+from flambeau.core.quantized.layers import (
+    quantized_batch_norm,
+    quantized_max_pool1d,
+    quantized_max_pool2d,
+    quantized_max_pool3d,
+)
 from flambeau.core.quantized.making import (
     dequantize,
     int_repr,
@@ -39,4 +45,6 @@ __all__ = ["QuantizedTensor", "dequantize", "int_repr", "per_channel_affine",
            "per_channel_affine_float_qparams", "per_channel_symmetric", "per_tensor_affine",
            "per_tensor_symmetric", "q_per_channel_axis", "q_per_channel_scales",
            "q_per_channel_zero_points", "q_scale", "q_zero_point", "qint32", "qint8", "qscheme",
-           "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quint8"]
+           "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic",
+           "quantized_batch_norm", "quantized_max_pool1d", "quantized_max_pool2d",
+           "quantized_max_pool3d", "quint8"]

@@ -41,7 +41,8 @@ _COMPARING = frozenset("eq ne lt le gt ge equal isclose allclose isnan isinf isf
 #: Properties, and what the class itself answers.
 _ASKING = frozenset("__get__ __set__ __delete__ dequantize int_repr q_scale q_zero_point qscheme "
                     "q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
-                    "quantize_per_tensor quantize_per_channel".split())
+                    "quantize_per_tensor quantize_per_channel quantized_batch_norm "
+                    "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d".split())
 _ABSENT = ("{0}() is not computed for quantized tensors: the scale of its result is not known. "
            "Write x.dequantize(), compute, and quantize_per_tensor the result; sums and products "
            "that choose scales are in flambeau.ao.nn.quantized (FloatFunctional, Linear ...)")
