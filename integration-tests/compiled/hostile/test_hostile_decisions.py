@@ -1,6 +1,8 @@
 """Compiled functions whose modules, arguments, modes and sizes decide what they do."""
 
+import collections.abc
 import contextlib
+from numbers import Number
 
 from agreeing import agree, each_call, each_way, numbers
 
@@ -136,6 +138,38 @@ def sizes_decide(compiled, rows):
     x = numbers(rows)
     return [work(a) for a in (x, x, x[:2], x[:2], x.t(), x.t(), x[:4], x[None], x[:, :3], x, x[0])
             for _ in range(2) if a.shape[0]]
+
+
+@use
+def classes_get_names_and_bases(compiled, rows):
+    """Abstract ones by ``register()``, which changes no class."""
+    class Base:
+        factor = 2.0
+
+    class Other:
+        factor = 5.0
+
+    class Given(Base):
+        pass
+
+    x, given = numbers(rows), Given()
+
+    @compiled
+    def work():
+        y = x * given.factor
+        if isinstance(given, (collections.abc.Sized, collections.abc.Mapping)):
+            y = y + 1
+        if issubclass(Given, Number | Other):
+            y = y.exp()
+        return y, type(given).__name__, given.__class__.__name__, len(Given.__mro__)
+
+    return each_call(work, [
+        lambda: setattr(Given, "__name__", "Renamed"),
+        lambda: collections.abc.Sized.register(Given),
+        lambda: Number.register(Given),
+        lambda: setattr(Given, "__bases__", (Base, Other)),
+        lambda: setattr(Given, "__bases__", (Other,)),
+        lambda: setattr(Base, "factor", 3.0)])
 
 
 @each_way(USES)

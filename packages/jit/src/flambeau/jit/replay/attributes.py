@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABCMeta
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -95,7 +96,10 @@ class Attributes:
         return self.reads.read(getattr(obj, name))
 
     def of_class(self, cls: type, name: str) -> Any:
-        if name in ("__name__", "__class__", "__mro__"):
+        if name == "__name__" and type(cls) in (type, ABCMeta):
+            return self.reads.class_name(cls)
+        if name in ("__class__", "__mro__"):
+            self.reads.guard("class", cls)
             return getattr(cls, name)
         raw = self.reads.in_class(cls, name)
         by_metaclass = type(cls) is not type and self.reads.in_class(type(cls), name) is not MISSING

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from abc import get_cache_token
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinMethodType, CellType, FunctionType, MethodType
@@ -207,6 +208,8 @@ class Calls(Attributes):
         if fn is not issubclass and not self.reads.is_inside(args[0]):
             self.reads.guard("type", args[0], MISSING, cls)
         self.reads.guard("class", cls)
+        if len(args) > 1 and trust.asks_registry(args[1]):
+            self.reads.guard("answer", get_cache_token, MISSING, get_cache_token())
         return fn(*args, **kwargs)
 
     def each_argument(self, obj: Any, fn: Any) -> Any:

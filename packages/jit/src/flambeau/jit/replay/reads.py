@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from types import (
     BuiltinMethodType,
     CellType,
@@ -205,6 +206,14 @@ class Reads:
             if name in each.__dict__:
                 return each.__dict__[name]
         return MISSING
+
+    def class_name(self, cls: type) -> str:
+        """A class's name, which may be assigned to, and then does not count as a change of it."""
+        mark = ("name", id(cls))
+        if mark not in self.seen:
+            self.seen.add(mark)
+            self.guard("answer", partial(getattr, cls, "__name__"), MISSING, cls.__name__)
+        return cls.__name__
 
     def of_instance(self, obj: Any, name: str) -> tuple[str, Any]:
         """How an attribute is found: ``("value", it)``, ``("property", getter)``,

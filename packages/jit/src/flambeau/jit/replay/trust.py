@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABCMeta
 from enum import Enum
 from functools import cache
 from types import FunctionType, MethodDescriptorType, MethodType, UnionType
@@ -112,6 +113,13 @@ def asks_plainly(cls: Any) -> bool:
         return asks_plainly(cls.__args__)
     return type(cls) is type or own_module(cls).startswith(
         ("flambeau", "collections.abc", "numbers", "enum"))
+
+
+def asks_registry(cls: Any) -> bool:
+    """Whether ``register()`` of an abstract class may make it a base of what it was none of."""
+    if isinstance(cls, tuple | UnionType):
+        return any(map(asks_registry, getattr(cls, "__args__", cls)))
+    return isinstance(cls, ABCMeta)
 
 
 def is_mode(obj: Any) -> bool:

@@ -14,38 +14,6 @@ bool fl_is_unwatched(void) {
            !fl_any_capture_scope() && !(fl_leaf_state && fl_leaf_state(nullptr, &grad));
 }
 
-static bool same_items(PyObject *a, PyObject *b) {
-    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b))
-        return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
-        if (!fl_same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)))
-            return false;
-    return true;
-}
-
-static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
-
-bool fl_same_value(PyObject *a, PyObject *b) {
-    if (a == b)
-        return true;
-    if (!a || !b || Py_TYPE(a) != Py_TYPE(b))
-        return false;
-    if (PyFloat_CheckExact(a))
-        return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
-    if (PyComplex_CheckExact(a)) {
-        Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
-        return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
-    }
-    if (PyTuple_CheckExact(a))
-        return same_items(a, b);
-    if (!PyLong_CheckExact(a) && !PyUnicode_CheckExact(a) && !PyBytes_CheckExact(a))
-        return false;
-    int same = PyObject_RichCompareBool(a, b, Py_EQ);
-    if (same < 0)
-        PyErr_Clear();
-    return same == 1;
-}
-
 static fl_geometry geometry_of(const fl_tensor *t) {
     return {t->data, t->storage, t->flags, t->dtype, t->device_type, t->device_index,
             std::vector<int64_t>(t->shape, t->shape + t->ndim),
@@ -89,18 +57,6 @@ static bool same_list(PyObject *list, PyObject *items) {
         return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
         if (!fl_same_value(PyList_GET_ITEM(list, i), PyTuple_GET_ITEM(items, i)))
-            return false;
-    return true;
-}
-
-bool fl_same_dict(PyObject *dict, PyObject *keys, PyObject *values) {
-    if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys))
-        return false;
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &key, &value); i++)
-        if (!fl_same_value(key, PyTuple_GET_ITEM(keys, i)) ||
-            !fl_same_value(value, PyTuple_GET_ITEM(values, i)))
             return false;
     return true;
 }
@@ -164,6 +120,7 @@ static bool guard_holds(const fl_guard &g) {
     case FL_G_TYPE: return (PyObject *)Py_TYPE(g.of) == g.value;
     case FL_G_FUNCTION: return same_function(g.of, g.value);
     case FL_G_CLASS: return has_tag(g.of, g.tag);
+    case FL_G_ANSWER: return fl_same_answer(g.of, g.value);
     case FL_G_NAMES: return fl_names_generation() == g.tag;
     case FL_G_TENSOR:
         return (PyObject *)Py_TYPE(t) == g.value && t->data == g.geometry.data &&
@@ -216,7 +173,7 @@ void fl_guards::keep_apart_all(const fl_recorder *r) {
 }
 
 static const char *const NAMES[] = {"item", "cell", "list", "dict", "attribute", "type", "class",
-                                    "function", "names", "tensor", "hooks", "leaf"};
+                                    "function", "answer", "names", "tensor", "hooks", "leaf"};
 
 /* (kind, object, key, value): keys and values may be missing, which NotImplemented says. */
 int fl_guards::add(PyObject *o) {

@@ -12,6 +12,7 @@ enum fl_guard_kind {
     FL_G_TYPE,          /* object, its type */
     FL_G_CLASS,         /* type: nothing was assigned to it or its bases */
     FL_G_FUNCTION,      /* function, its code and defaults */
+    FL_G_ANSWER,        /* function without arguments, what it returns */
     FL_G_NAMES,         /* Flambeau's own modules have what they had: see names.h */
     FL_G_TENSOR,        /* tensor: class, memory, geometry and flags */
     FL_G_HOOKS,         /* tensor: a leaf that has none */
@@ -80,5 +81,7 @@ extern int (*fl_leaf_state)(fl_tensor *t, PyObject **grad);
 bool fl_same_value(PyObject *a, PyObject *b);
 /* Whether a dict has these keys and values, in this order. */
 bool fl_same_dict(PyObject *dict, PyObject *keys, PyObject *values);
+/* Whether a function that cannot change anything returns what it did. */
+bool fl_same_answer(PyObject *ask, PyObject *answer);
 /* Whether nothing watches this thread. */
 bool fl_is_unwatched(void);
