@@ -215,3 +215,15 @@ def test_windows_whose_sums_could_overflow_are_refused():
     case.scales, case.zero, case.padding = np.ones(1, F32), 0, [0, 0]
     with pytest.raises(ValueError, match="at most 65793 elements"):
         ops.quantized_conv(*case.arguments())
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_borders_too_wide_for_memory_are_refused(n):
+    x = flambeau.zeros(1, 40, *[8] * n, dtype=flambeau.uint8)
+    weight, one = flambeau.zeros(10 * 2**n * 128, dtype=flambeau.int8), flambeau.ones(6)
+    rest = (1, 1, 1.0, 0, 1.0, 0, False)
+    wide = (1 << 29,) * 2 + (0,) * (n - 2)
+    for stride in (wide[:2] + (1,) * (n - 2), 1):
+        with pytest.raises((MemoryError, RuntimeError)):
+            ops.quantized_conv(x, weight, flambeau.zeros(6, dtype=flambeau.int32), one, None,
+                               (2,) * n, stride, wide, *rest)

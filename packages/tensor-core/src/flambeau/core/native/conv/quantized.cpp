@@ -106,10 +106,12 @@ int check(const fl_op *op, const fl_value *in, const Plan &plan) {
     return 0;
 }
 
-/* The result's channels lie side by side. */
+/* The result's channels lie side by side. -1 where there are more elements than 64 bits count. */
 int result_strides(const Plan &plan, int64_t *shape, int64_t *strides) {
     const fl_conv &p = plan.c.p;
-    int64_t sizes[5] = {p.n, plan.outputs, plan.c.od, p.oh, p.ow};
+    int64_t sizes[5] = {p.n, plan.outputs, plan.c.od, p.oh, p.ow}, count;
+    if (!fl_count_elements(5, sizes, &count))
+        return -1;
     int64_t steps[5] = {plan.c.od * p.oh * p.ow * plan.outputs, 1, p.oh * p.ow * plan.outputs,
                         p.ow * plan.outputs, plan.outputs};
     int nd = 0;
@@ -263,6 +265,9 @@ int fl_infer_quantized_conv(const fl_op *op, const fl_value *in, int n, fl_spec 
         return -1;
     int64_t shape[5], strides[5];
     const int nd = result_strides(plan, shape, strides);
+    if (nd < 0)
+        return fl_error(FL_RUNTIME_ERROR, "%s: the result would have more elements than 64 bits "
+                        "count; make stride larger or padding smaller", fl_op_title(op));
     fl_spec_set(outs, in[INPUT].t->dtype, fl_device_code(in[INPUT].t), nd, shape);
     outs->layout = FL_L_STRIDED;
     memcpy(outs->strides, strides, sizeof(int64_t) * (size_t)nd);

@@ -48,9 +48,18 @@ bool fl_quantized_planes::as_it_is(const fl_tensor *input, int64_t run, bool nei
     return true;
 }
 
+size_t fl_quantized_planes::bytes() const {
+    const int64_t shape[5] = {images, d, h, w, channels};
+    int64_t count;
+    return fl_count_elements(5, shape, &count) ? (size_t)count + FL_QUANTIZED_BLOCK : SIZE_MAX;
+}
+
 void fl_quantized_planes::copy(const fl_tensor *input, uint8_t zero, uint8_t flip, uint8_t *to) {
     const Strides s(input, c);
     const fl_conv &p = c.p;
+    row = w * channels;
+    plane = h * row;
+    image = d * plane;
     const int64_t left = p.x.padding * channels, inside = p.w * channels;
     data = to;
     memset(to + images * image, zero, FL_QUANTIZED_BLOCK);

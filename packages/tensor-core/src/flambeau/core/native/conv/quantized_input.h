@@ -14,14 +14,15 @@ struct fl_quantized_planes {
     explicit fl_quantized_planes(const fl_conv_nd &conv)
         : c(conv), channels(conv.p.groups * conv.p.c), images(conv.p.n),
           d(conv.d + 2 * conv.z.padding), h(conv.p.h + 2 * conv.p.y.padding),
-          w(conv.p.w + 2 * conv.p.x.padding), image(d * h * w * channels), plane(h * w * channels),
-          row(w * channels), pixel(channels), data(nullptr) {}
+          w(conv.p.w + 2 * conv.p.x.padding), image(0), plane(0), row(0), pixel(channels),
+          data(nullptr) {}
 
     /* Strides of an input; false where it has to be copied, as kernels read fours of bytes from
        `run` to `run` bytes. */
     bool as_it_is(const fl_tensor *input, int64_t run, bool neighbours);
     bool padded() const { return d * h * w != c.d * c.p.h * c.p.w; }
-    size_t bytes() const { return (size_t)(images * image) + FL_QUANTIZED_BLOCK; }
+    /* Of a copy; more than there is where the borders are too wide to count. */
+    size_t bytes() const;
     /* Copies the input, with `zero` around it; `flip` is 128 where it has a sign. */
     void copy(const fl_tensor *input, uint8_t zero, uint8_t flip, uint8_t *to);
     /* Where the windows of some of the output's pixels begin. */
