@@ -197,23 +197,25 @@ class Convolution {
           out_(out), pixels_(planes.images * plan.c.od * plan.c.p.oh * plan.c.p.ow),
           of_(has_vnni() && kernels->vnni.tile ? &kernels->vnni : &kernels->plain) {}
 
+    /* Chunks of pixels, and parts of the output channels where these are few chunks and the parts
+       are equal; else more chunks. */
     void run() const {
         const int64_t most = CHUNK_BYTES / (plan_.channels + plan_.outputs);
         const int64_t fit = most > CHUNK_PIXELS ? CHUNK_PIXELS : most + 1;
         const int64_t tiles = ceil_div(pixels_, FL_QUANTIZED_PIXELS);
-        const int64_t each = ceil_div(tiles, ceil_div(pixels_, fit));
-        const int64_t chunks = ceil_div(tiles, each), blocks = plan_.c.p.groups * plan_.blocks;
-        if (plan_.depthwise)
-            return fl_parallel(chunks, 1, [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; i++)
-                    chunk(i * each, each, 0, 1);
-            });
+        const int64_t blocks = plan_.depthwise ? 1 : plan_.c.p.groups * plan_.blocks;
         const int64_t products = pixels_ * plan_.outputs * plan_.taps * plan_.c.p.c;
-        int64_t parts = ceil_div(TASKS, chunks), most_parts = products / TASK_PRODUCTS / chunks;
-        parts = parts < most_parts ? parts : most_parts;
-        parts = parts < 1 ? 1 : parts < blocks ? parts : blocks;
-        fl_parallel(chunks * parts, products < TASK_PRODUCTS ? chunks * parts : 1,
-                    [&](int64_t begin, int64_t end) {
+        int64_t chunks = ceil_div(pixels_, fit), parts = 1, wanted = ceil_div(TASKS, chunks);
+        if (wanted > products / TASK_PRODUCTS / chunks)
+            wanted = products / TASK_PRODUCTS / chunks;
+        while (2 * parts <= wanted && blocks % (2 * parts) == 0)
+            parts *= 2;
+        if (parts == 1 && wanted > 1)
+            chunks *= wanted;
+        const int64_t each = ceil_div(tiles, chunks);
+        chunks = ceil_div(tiles, each);
+        const bool small = !plan_.depthwise && products < TASK_PRODUCTS;
+        fl_parallel(chunks * parts, small ? chunks * parts : 1, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; i++)
                 chunk(i % chunks * each, each, i / chunks * blocks / parts,
                       (i / chunks + 1) * blocks / parts);
