@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy
 import pytest
 
@@ -133,6 +135,17 @@ def test_made_from_numbers():
     assert flambeau.tril_indices(2, 3).tolist() == [[0, 1, 1], [0, 0, 1]]
     assert flambeau.triu_indices(2, 2, 1).tolist() == [[0], [1]]
     assert flambeau.broadcast_shapes((3, 1), 2, (1, 1, 1)) == (1, 3, 2)
+
+
+def test_triangles_of_every_shape():
+    for row, col, offset in itertools.product(range(5), range(5), range(-6, 7)):
+        for upper in (False, True):
+            name = "triu_indices" if upper else "tril_indices"
+            wanted = numpy.stack(getattr(numpy, name)(row, offset, col))
+            made = getattr(flambeau, name)(row, col, offset)
+            assert numpy.array_equal(made.numpy(), wanted), (name, row, col, offset)
+            meta = getattr(flambeau, name)(row, col, offset, device="meta")
+            assert meta.shape == wanted.shape and meta.dtype is flambeau.int64
 
 
 def test_the_last_of_equal_positions_wins_for_any_number_of_threads():

@@ -13,6 +13,13 @@ from flambeau.core.size import Size
 _op = _core.operators()
 
 
+def _below(row, col, shift):
+    """How many elements lie below a diagonal: the sum of min(max(i + shift, 0), col) over rows."""
+    start, stop = max(0, -shift), max(0, -shift, min(row, col - shift))
+    slope = (start + stop - 1 + 2 * shift) * (stop - start) // 2
+    return slope + max(0, row - max(0, col - shift)) * col
+
+
 def _triangle(what, upper, row, col, offset, dtype, device):
     """Each row number as often as its row has elements, and the columns counted from its first."""
     if row < 0 or col < 0:
@@ -20,9 +27,10 @@ def _triangle(what, upper, row, col, offset, dtype, device):
     device = _core._where(device)
     offset = max(-row, min(offset, col))    # beyond, nothing changes
     numbers = _op["arange_of"](0, row, 1, dtype=_core._dtype_named("int64"), device=device)
-    border = _op["clamp"](_op["add"](numbers, offset if upper else offset + 1), 0, col)
-    counts = _op["rsub"](border, col) if upper else border
-    rows = _op["repeat_indices"](counts, int(_op["sum"](counts)))
+    shift = offset if upper else offset + 1
+    border = _op["clamp"](_op["add"](numbers, shift), 0, col)
+    counts, below = _op["rsub"](border, col) if upper else border, _below(row, col, shift)
+    rows = _op["repeat_indices"](counts, row * col - below if upper else below)
     shift = _op["sub"](_op["cumsum"](counts, 0), col if upper else border)
     columns = _op["sub"](
         _op["arange_of"](0, rows.shape[0], 1, dtype=numbers.dtype, device=device),
