@@ -158,6 +158,17 @@ def test_dense_and_sparse_gradients_add_up():
     assert weight.grad.tolist() == [[4, 4], [5, 5], [3, 3]]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_dense_gradient_adds_to_a_sparse_one(create_graph):
+    x = flambeau.tensor([1.5, 1.5]).requires_grad_()
+    x.grad = flambeau.sparse_coo_tensor(flambeau.tensor([[1, 1]]), flambeau.tensor([1.0, 1.0]))
+    (x * x).sum().backward(create_graph=create_graph)
+    assert not x.grad.is_sparse and x.grad.tolist() == [3, 5]
+    if create_graph:
+        x.grad.sum().backward()
+        assert x.grad.tolist() == [5, 7]
+
+
 def test_values_that_were_written_to_are_noticed():
     x = flambeau.ones(2, 1, requires_grad=True) * 1
     out = flambeau.eye(2).to_sparse().requires_grad_() @ x

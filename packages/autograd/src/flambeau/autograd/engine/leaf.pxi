@@ -11,10 +11,10 @@ cdef int accumulate(AccumulateGrad leaf, PyObject *grad, bint shared) except -1:
         old = leaf.grad
         if old is None:
             leaf.grad = first_grad(leaf, grad, recording or shared or not may_keep(grad))
-        elif recording:
-            leaf.grad = ops.add(old, <object>grad)
         elif is_sparse(<PyObject *>old) and not is_sparse(grad):
             leaf.grad = ops.add(<object>grad, old)
+        elif recording:
+            leaf.grad = ops.add(old, <object>grad)
         else:
             add_into(<PyObject *>old, grad)
     finally:
