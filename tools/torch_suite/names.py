@@ -61,6 +61,7 @@ NAMES: dict[str, Any] = {
     "torch.distributions.dirichlet._Dirichlet_backward": stand_ins.dirichlet_backward,
     "torch.distributions.kl._kl_expfamily_expfamily":
         Path("flambeau.distributions.kl.multivariate.exponential_family"),
+    "torch.jit.TracerWarning": stand_ins.ScriptState,
     "torch.jit._recursive": stand_ins.ScriptState,
     "torch.jit._state": stand_ins.ScriptState,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
