@@ -120,3 +120,28 @@ def test_numbers_are_drawn_once_before_an_error(draw):
             each(x, flambeau.tensor([9]))
         states.append((flambeau.get_rng_state().tolist(), GENERATOR.get_state().tolist()))
     assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("looks", [
+    lambda x, i: F.embedding(i, x), lambda x, i: F.cross_entropy(x, i),
+    lambda x, i: F.nll_loss(x.log_softmax(1), i), lambda x, i: x[i], lambda x, i: x.take(i),
+    lambda x, i: F.one_hot(i, 4), lambda x, i: flambeau.take_along_dim(x, i[:, None], 0),
+    lambda x, i: x.index_add(0, i, x), lambda x, i: x.gather(0, i[:, None])])
+def test_errors_after_an_effect_name_the_operator_that_was_called(looks):
+    x, index, seen = flambeau.randn(3, 4), flambeau.tensor([0, 1, 2]), flambeau.zeros(2)
+
+    def fn():
+        seen.add_(1)
+        return looks(x, index)
+
+    compiled = flambeau.compile(fn, replay=True)
+    for _ in range(4):
+        compiled()
+    assert compiled.earned()
+    index.fill_(99)
+    with pytest.raises((IndexError, RuntimeError)) as wanted:
+        fn()
+    with pytest.raises((IndexError, RuntimeError)) as found:
+        compiled()
+    assert str(found.value) == str(wanted.value)
+    assert "in a replayed call" in found.value.__notes__[0]

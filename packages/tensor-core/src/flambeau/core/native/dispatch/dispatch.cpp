@@ -92,8 +92,10 @@ static int through_tape(const fl_op *op, const fl_value *in, int n, fl_value *ou
 /* Errors of what a composite calls are about the composite that the user called. */
 static int call_named(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     const fl_op *outer = fl_caller;
-    if (!(op->flags & FL_O_HELPER))
+    if (!(op->flags & FL_O_HELPER)) {
         fl_caller = op;
+        fl_outermost = outer ? fl_outermost : op;
+    }
     int status = op->call(op, in, n, out);
     fl_caller = outer;
     if (FL_UNLIKELY(status < 0) && !outer && !(op->flags & FL_O_HELPER))

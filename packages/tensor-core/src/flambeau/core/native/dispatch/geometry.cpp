@@ -69,7 +69,7 @@ void fl_spec_like(fl_spec *s, const fl_tensor *t) {
 
 int64_t fl_spec_numel(const fl_spec *s) { return fl_numel_of(s->ndim, s->shape); }
 
-__thread const fl_op *fl_caller = nullptr;
+__thread const fl_op *fl_caller = nullptr, *fl_outermost = nullptr;
 
 /* Operators that do the work of the composite that runs: helpers, and longer names of the same, as
  * constant_pad_nd is of pad. */

@@ -1,6 +1,7 @@
 /* Running a program. */
 #include "replay/program.h"
 #include "deferral/deferral.h"
+#include "dispatch/caller.h"
 #include "dispatch/core.h"
 #include "runtime/even.h"
 
@@ -64,6 +65,17 @@ int run_kernel(const fl_kernel_run &run, const fl_program_step &step) {
     return status < 0 ? fl_raise() : 0;
 }
 
+/* Its errors are about what the user called, as they were when it was recorded. */
+int run_for_caller(const fl_kernel_run &run, const fl_program_step &step) {
+    const fl_op *outer = fl_caller;
+    fl_caller = run.caller;
+    int status = run_kernel(run, step);
+    fl_caller = outer;
+    if (FL_UNLIKELY(status < 0) && run.called)
+        fl_name_in_error(run.called);
+    return status;
+}
+
 void run_loop(fl_program_step &step) {
     if (step.work <= FL_GRAIN) {
         step.code(step.words.data(), 0, step.work);
@@ -100,7 +112,7 @@ void set_flags(fl_tensor *t, uint32_t flags) {
 int fl_program::run_step(fl_program_step &step, fl_running &now) {
     switch (step.kind) {
     case FL_STEP_RUN:
-        return run_kernel(recorder->runs[step.index], step);
+        return run_for_caller(recorder->runs[step.index], step);
     case FL_STEP_LOOP:
         run_loop(step);
         return 0;

@@ -3,6 +3,7 @@
 #include "replay/recorder.h"
 #include "deferral/deferral.h"
 #include "dispatch/captures.h"
+#include "dispatch/caller.h"
 #include "dispatch/overlap.h"
 
 __thread fl_recorder *fl_recording __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -265,6 +266,8 @@ int fl_recorder::record(const fl_op *op, const fl_value *in, int n, fl_tensor *c
         return 0;
     fl_kernel_run run;
     run.op = op;
+    run.caller = fl_caller;
+    run.called = fl_caller ? fl_outermost : nullptr;
     run.is_fusible = fl_is_fusible(op, in, n, outs, false);
     for (int i = 0; i < n; i++)
         run.values.push_back(keep(in[i]));

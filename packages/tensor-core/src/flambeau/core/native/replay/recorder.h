@@ -21,6 +21,7 @@ struct fl_kernel_run {
     std::vector<fl_value> values;
     std::vector<uint32_t> outs;
     std::vector<uint32_t> writes;       /* which counters of tensors that were there count it */
+    const fl_op *caller, *called;       /* the composite that ran it, and the one of the user's call */
     bool is_fusible;                    /* may be planned together with others */
     bool has_tensors = false;           /* among the values, no longer numbers of extents */
 };
