@@ -1,6 +1,9 @@
 """Streams, events and graphs, on a simulation that does nothing before somebody waits for it."""
 from __future__ import annotations
 
+import gc
+from functools import partial
+
 import pytest
 
 import flambeau as fl
@@ -37,8 +40,9 @@ def test_a_missing_event_shows_in_the_numbers(late):
     assert produce_and_read(ordered=False) == [1.0] * 4
 
 
-def test_memory_that_another_stream_still_reads(simulated):
-    """Without record_stream a new tensor overwrites what the other stream is still to read."""
+@pytest.fixture
+def keeping():
+    """A device that keeps memory as a GPU does, as that of ``flambeau.cuda``; its work is late."""
     from test_launch import Counting
 
     from flambeau.core import backends
@@ -49,27 +53,106 @@ def test_memory_that_another_stream_still_reads(simulated):
 
     kept = Kept()
     backends.register(kept)
+    with speaking_of(kept.name):
+        kept.late(True)
+        yield kept
+        kept.late(False)
 
+
+def test_memory_that_another_stream_still_reads(keeping):
+    """Without record_stream a new tensor overwrites what the other stream is still to read."""
     def read(recorded):
-        x, side = fl.full((64,), 3.0, device=kept.name), cuda.Stream()
+        x, side = fl.full((64,), 3.0, device=keeping.name), cuda.Stream()
         side.wait_stream(cuda.current_stream())
         with cuda.stream(side):
             y = x * 2
         if recorded:
             x.record_stream(side)
         del x
-        fl.full((64,), 100.0, device=kept.name)
+        fl.full((64,), 100.0, device=keeping.name)
         cuda.current_stream().synchronize()
         side.synchronize()
         return y.tolist()[0]
 
-    with speaking_of(kept.name):
-        kept.late(True)
-        try:
-            assert read(recorded=True) == 6.0
-            assert read(recorded=False) == 200.0
-        finally:
-            kept.late(False)
+    assert read(recorded=True) == 6.0
+    assert read(recorded=False) == 200.0
+
+
+def test_memory_goes_back_to_the_driver_when_work_is_done(keeping):
+    """The driver may give it to another stream, which knows of no event."""
+    side = cuda.Stream()
+    with cuda.stream(side):
+        x = fl.full((5000,), 3.0, device=keeping.name)
+        y = x * 2
+    del x
+    assert not side.query()
+    cuda.empty_cache()
+    assert side.query() and y.tolist()[0] == 6.0
+
+
+def test_memory_of_a_stream_that_ends(keeping):
+    """It is the default stream's, once the work there is done; tensors of the stream live on."""
+    side = cuda.Stream()
+    with cuda.stream(side):
+        x = fl.full((7000,), 3.0, device=keeping.name)
+        y, z = x * 2, fl.full((7000,), 1.0, device=keeping.name)
+    x.record_stream(side)
+    z.record_stream(cuda.current_stream())
+    del x, side
+    gc.collect()
+    statistics = partial(_launch.statistics, keeping.device_type, 0)
+    before = statistics()["reserves"]
+    again = fl.full((7000,), 9.0, device=keeping.name)      # where x was
+    assert statistics()["reserves"] == before
+    assert y.tolist()[0] == 6.0 and z.tolist()[0] == 1.0 and again.tolist()[0] == 9.0
+    del y, z
+    cuda.synchronize()
+    more = [fl.full((7000,), k, device=keeping.name) for k in (1.0, 2.0)]
+    assert statistics()["reserves"] == before and [t.tolist()[0] for t in more] == [1.0, 2.0]
+
+
+def test_memory_of_a_graph_that_other_streams_used(keeping):
+    """It is given back with the graph's, though their work was to come when the graph went."""
+    captured, side = cuda.CUDAGraph(), cuda.Stream()
+    statistics = partial(_launch.statistics, keeping.device_type, 0)
+    with cuda.graph(captured):
+        x = fl.full((9000,), 2.0, device=keeping.name)
+        y = x + 1
+    cuda.empty_cache()
+    captured.replay()
+    side.wait_stream(cuda.current_stream())
+    with cuda.stream(side):
+        z = y * 2
+    y.record_stream(side)
+    del x, y
+    captured.reset()
+    side.synchronize()
+    assert z.tolist()[0] == 6.0
+    del z
+    cuda.empty_cache()
+    assert statistics()["allocated"] == 0 and statistics()["reserved"] == 0
+
+
+def test_memory_that_another_stream_reads_in_a_graph(keeping):
+    """No other tensor of the graph gets it, and it is given back when the graph goes."""
+    captured, side = cuda.CUDAGraph(), cuda.Stream()
+    with cuda.graph(captured):
+        here = cuda.current_stream()
+        x = fl.full((11_000,), 3.0, device=keeping.name)
+        side.wait_stream(here)
+        x.record_stream(side)
+        where = x.data_ptr()
+        del x
+        other = fl.full((11_000,), 100.0, device=keeping.name)
+        here.wait_stream(side)
+    assert other.data_ptr() != where
+    captured.replay()
+    assert other.tolist()[0] == 100.0
+    captured.reset()
+    del other
+    fl.ones(3, device=keeping.name)         # looks after what was given back
+    cuda.empty_cache()
+    assert _launch.statistics(keeping.device_type, 0)["reserved"] == 0
 
 
 def test_freed_memory_is_given_back_in_order(late):

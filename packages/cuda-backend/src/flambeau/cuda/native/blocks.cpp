@@ -1,5 +1,7 @@
 #include "blocks.h"
 
+#include <algorithm>
+
 struct Block {
     PyObject_HEAD
     Blocks *owner;
@@ -147,7 +149,7 @@ void Blocks::unlink(Block *block) {
 PyObject *Blocks::take(int device, void *stream, size_t bytes, char **data) {
     if (!exact_)
         bytes = rounded(bytes);
-    if (!used_.empty())
+    if (!used_.empty() && !fl_current_pool)
         look_after_used();
     auto found = kept_.find(key_of(device, stream, fl_current_pool, bytes));
     Block *block;
@@ -181,10 +183,13 @@ void Blocks::give(Block *block) {
     s.allocated -= (int64_t)block->bytes;
     s.count--;
     unlink(block);
-    if (block->users)
-        let_pass(block);
-    else
+    if (!block->users) {
         keep(block);
+        return;
+    }
+    used_.push_back({block, {}});
+    if (!fl_current_pool)
+        let_pass(used_.back());
 }
 
 /* ---- several streams ------------------------------------------------------------------------ */
@@ -205,9 +210,10 @@ bool Blocks::use(const char *data, void *stream) {
     return false;
 }
 
-/* Waits, without holding up anybody, until other streams have done what they were asked. */
-void Blocks::let_pass(Block *block) {
-    Used used = {block, {}};
+/* Waits, without holding up anybody, until other streams have done what they were asked. Not while
+ * a graph is captured: its events would be the graph's, and never come. */
+void Blocks::let_pass(Used &used) {
+    Block *block = used.block;
     for (void *stream : *block->users) {
         void *event = nullptr;
         if (driver_->make_event(driver_->ctx, block->device, 0, &event) ||
@@ -218,12 +224,13 @@ void Blocks::let_pass(Block *block) {
     }
     delete block->users;
     block->users = nullptr;
-    used_.push_back(used);
 }
 
 void Blocks::look_after_used(void) {
     for (size_t i = used_.size(); i-- > 0;) {
         Used &u = used_[i];
+        if (u.block->users)
+            let_pass(u);
         while (!u.events.empty()) {
             int done = 0;
             if (driver_->event_done(driver_->ctx, u.block->device, u.events.back(), 0, &done) ||
@@ -253,14 +260,72 @@ void Blocks::drop_pool(int device, uint32_t pool) {
     for (Block *block = live_; pool && block; block = block->next)
         if (block->device == device && block->pool == pool)
             block->pool = 0;            /* results that outlive their graph */
+    for (Used &u : used_)
+        if (pool && u.block->device == device && u.block->pool == pool)
+            u.block->pool = 0;
 }
 
 void Blocks::trim(int device) {
-    if (!used_.empty()) {
-        driver_->synchronize(driver_->ctx, device);
-        look_after_used();
-    }
+    if (fl_current_pool)
+        return;
+    for (Used &u : used_)
+        if (u.block->users)
+            let_pass(u);
+    if (driver_->synchronize(driver_->ctx, device))
+        return;
+    look_after_used();
     drop_pool(device, 0);
+}
+
+/* ---- streams that end ----------------------------------------------------------------------- */
+static bool is_user(const Block &block, void *stream) {
+    return block.users && std::count(block.users->begin(), block.users->end(), stream);
+}
+
+bool Blocks::has_work(int device, void *stream) const {
+    for (Block *block = live_; block; block = block->next)
+        if (block->device == device && (block->stream == stream || is_user(*block, stream)))
+            return true;
+    for (const Used &u : used_)
+        if (u.block->device == device && (u.block->stream == stream || is_user(*u.block, stream)))
+            return true;
+    for (auto &[key, blocks] : kept_)
+        if (!blocks.empty() && blocks.front()->device == device && blocks.front()->stream == stream)
+            return true;
+    return false;
+}
+
+static void leave_block(Block *block, int device, void *stream) {
+    if (block->device != device)
+        return;
+    if (block->users)
+        block->users->erase(std::remove(block->users->begin(), block->users->end(), stream),
+                            block->users->end());
+    if (block->stream == stream)
+        block->stream = nullptr;
+}
+
+/* Waiting may run Python, which takes blocks and gives them back: it comes before all else. */
+void Blocks::leave(int device, void *stream) {
+    int done = 0;
+    if (!has_work(device, stream))
+        return;
+    driver_->stream_done(driver_->ctx, device, stream, 1, &done);
+    for (Block *block = live_; block; block = block->next)
+        leave_block(block, device, stream);
+    for (Used &u : used_)
+        leave_block(u.block, device, stream);
+    std::vector<Block *> kept;
+    for (auto &[key, blocks] : kept_)
+        if (!blocks.empty() && blocks.front()->device == device
+            && blocks.front()->stream == stream) {
+            kept.insert(kept.end(), blocks.begin(), blocks.end());
+            blocks.clear();
+        }
+    for (Block *block : kept) {
+        block->stream = nullptr;
+        keep(block);
+    }
 }
 
 static PyObject *described(const Block *block, bool in_use) {

@@ -33,11 +33,15 @@ class Blocks {
     void start(PyObject *backend, const fl_driver *driver, bool exact);
     /* A block as a Python object that gives itself back; null with an exception. */
     PyObject *take(int device, void *stream, size_t bytes, char **data);
-    /* Gives what is kept on a device, and belongs to no graph, back to the driver. */
+    /* Gives what is kept on a device, and belongs to no graph, back to the driver, once all work
+     * there is done: the driver may give it to any stream. Nothing while a graph is captured, which
+     * nobody can wait for. */
     void trim(int device);
     void drop_pool(int device, uint32_t pool);
     /* Another stream works on the block that begins here; false where there is none. */
     bool use(const char *data, void *stream);
+    /* A stream ends: waits for it where blocks are its own, which are the default stream's then. */
+    void leave(int device, void *stream);
     /* A list of (address, bytes, stream, pool, in use) of a device. */
     PyObject *snapshot(int device);
     void set_limit(int device, int64_t bytes) { limits_[(size_t)device] = bytes; }
@@ -65,7 +69,8 @@ class Blocks {
     bool is_beyond_limit(int device, size_t bytes);
     void release(Block *block);
     void keep(Block *block);
-    void let_pass(Block *block);
+    void let_pass(Used &used);
+    bool has_work(int device, void *stream) const;
     void look_after_used(void);
     void link(Block *block);
     void unlink(Block *block);

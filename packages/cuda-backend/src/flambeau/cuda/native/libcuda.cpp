@@ -171,7 +171,8 @@ static int graph(void *, int device, void *stream, int step, void **graph) {
     if (status)
         return status;
     switch (step) {
-    case FL_GRAPH_BEGIN: return begin_capture(stream, 1 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */);
+    /* Relaxed: in other modes allocations and queries of events end the capture with an error. */
+    case FL_GRAPH_BEGIN: return begin_capture(stream, 2 /* CU_STREAM_CAPTURE_MODE_RELAXED */);
     case FL_GRAPH_LAUNCH: return graph_launch(*graph, stream);
     case FL_GRAPH_FREE: return exec_destroy(*graph);
     }

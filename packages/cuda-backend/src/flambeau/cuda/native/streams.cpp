@@ -72,7 +72,6 @@ struct Arguments {
 FL_FUNCTION(make_stream, leave_waiting,
             make_stream(g.ctx(), g.index, (int)(long long)g.first, &made),
             PyLong_FromVoidPtr(made))
-FL_FUNCTION(drop_stream, leave_waiting, drop_stream(g.ctx(), g.index, g.a()), Py_NewRef(Py_None))
 FL_FUNCTION(stream_done, run_what_waits, stream_done(g.ctx(), g.index, g.a(), (int)g.second, &done),
             PyBool_FromLong(done))
 FL_FUNCTION(make_event, leave_waiting, make_event(g.ctx(), g.index, (int)g.first, &made),
@@ -86,6 +85,15 @@ FL_FUNCTION(elapsed, leave_waiting, elapsed(g.ctx(), g.a(), g.b(), &time),
             PyFloat_FromDouble((double)time))
 FL_FUNCTION(pin, leave_waiting, pin(g.ctx(), (size_t)g.first, &made), PyLong_FromVoidPtr(made))
 FL_FUNCTION(unpin, leave_waiting, unpin(g.ctx(), g.a()), Py_NewRef(Py_None))
+
+static PyObject *drop_stream(PyObject *, PyObject *args) {
+    Arguments g;
+    if (!g.read(args, "drop_stream"))
+        return nullptr;
+    g.device->blocks.leave(g.index, g.a());
+    const int status = g.device->driver->drop_stream(g.ctx(), g.index, g.a());
+    return status ? failed(*g.device, status, "drop_stream()") : Py_NewRef(Py_None);
+}
 
 static PyObject *graph(PyObject *, PyObject *args) {
     int type, index, step;
