@@ -229,3 +229,18 @@ print("read")
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.split() == ["4.0"] and run.returncode < 0
+
+
+def test_two_processes_compile_the_same_text(tmp_path, monkeypatch):
+    """Neither meets the source that the other is about to write."""
+    run = subprocess.run
+
+    def run_beside_another(*words, **options):
+        for begun in tmp_path.glob("*.cpp"):
+            begun.write_text("")
+        return run(*words, **options)
+
+    monkeypatch.setattr(subprocess, "run", run_beside_another)
+    library = build("two", 'extern "C" int two() { return 2; }', tmp_path)
+    assert library.two() == 2
+    assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".cpp", ".so"]

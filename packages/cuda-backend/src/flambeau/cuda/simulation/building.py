@@ -73,10 +73,9 @@ def build(name: str, text: str, folder: Path) -> ctypes.CDLL:
 
 def _compile(text: str, built: Path) -> None:
     """Compile beside the result and rename, so that nobody meets half a file."""
-    source = built.with_suffix(".cpp")
-    source.write_text(text)
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch:
-        made = Path(scratch) / "made.so"
+        source, made = (Path(scratch) / built.with_suffix(end).name for end in (".cpp", ".so"))
+        source.write_text(text)
         command = ["g++", *FLAGS, f"-I{HERE}", str(source), "-o", str(made)]
         try:
             run = subprocess.run(command, capture_output=True, text=True)
@@ -85,4 +84,5 @@ def _compile(text: str, built: Path) -> None:
                                "install gcc's C++ compiler") from None
         if run.returncode:
             raise RuntimeError(f"g++ refuses {source.name}:\n{run.stderr[:4000]}")
+        source.replace(built.with_suffix(".cpp"))
         made.replace(built)
