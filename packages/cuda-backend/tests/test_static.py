@@ -57,6 +57,22 @@ def test_later_architectures_spill_no_more(architecture):
     assert all(r.instructions and r.registers for r in found)
 
 
+#: Kernels of a loss, which do not stream, of a norm and of dropout.
+ROWS = ("nll_loss", "nll_loss_grad", "rms_norm", "rms_norm_grad", "dropout")
+
+
+@needs_compilers
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("group", ROWS)
+def test_loss_norm_and_dropout_do_not_spill(group, dtype, architecture):
+    found = static.read(group, dtype, architecture)
+    assert found and not [r for r in found if r.spilled_bytes]
+    assert all(r.occupancy() >= 0.375 for r in found), found
+    streaming = [r for r in found if r.kernel.startswith(f"{group}_warp")] or found
+    assert group.startswith("nll") or all(r.wide_accesses for r in streaming), streaming
+
+
 @needs_compilers
 def test_a_kernel_that_spills_is_seen(monkeypatch):
     text = """

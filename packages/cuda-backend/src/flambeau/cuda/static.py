@@ -3,7 +3,7 @@
 NVRTC, ``ptxas`` and ``nvdisasm`` come from wheels (``nvidia-cuda-nvrtc-cu12``,
 ``nvidia-cuda-nvcc-cu12``, ``nvidia-cuda-nvdisasm``) or the path. The table lists, of each kernel,
 registers, bytes of spills, shared memory, how much of a multiprocessor its threads fill, accesses
-of 128 bits, and instructions of tensor cores.
+of 128 bits (or 256, which sm_100 has), and instructions of tensor cores.
 """
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _read_instructions(text: str, found: dict[str, Reading]) -> None:
             continue
         current.instructions += 1
         words = line.split("*/", 1)[1]
-        current.wide_accesses += bool(re.search(r"\b(LD|ST)G?\.[\w.]*128", words))
+        current.wide_accesses += bool(re.search(r"\b(LD|ST)G?\.[\w.]*(128|256)\b", words))
         current.tensor_instructions += bool(re.search(r"\b[HIDQ]G?MMA\b|\bUTC\w*MMA", words))
 
 
