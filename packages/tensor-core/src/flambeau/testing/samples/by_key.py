@@ -306,6 +306,7 @@ BY_KEY = {
     "random_uniform": _random(-1.0, 2.0), "random_normal": _random(1.0, 2.0),
     "random_integers": _random(-3, 9), "random_bernoulli": _random(0.3),
     "random_permutation": lambda m: [], "random_distribution": lambda m: [],
+    "native_dropout": lambda m: [(m.array(*s), 0.25, 4 / 3) for s in ((3, 5), (0,), (5003,))],
     **WINDOWS,
 }
 BY_KEY |= fourier.BY_KEY
