@@ -36,7 +36,7 @@ REFUSED = {*LINALG.split(), *SPECIAL.split(), *BITS.split(), *VALUES.split(), *O
 PARTLY = {"adaptive_mean", "adaptive_max", "avg_pool2d", "col2im", "index", "index_put",
           "max_pool2d_with_indices", "max_pool2d_compact_indices", "max_pool2d_values",
           "embedding_bag_rows", "recurrent", "softsign", "softsign_of", "tanhshrink", "conv2d",
-          "conv3d", "resample", "median.dim", "native_batch_norm", "nll_loss_rows",
+          "conv3d", "resample", "median.dim", "native_batch_norm",
           "ctc_loss_rows", "pdist", "pdist_euclidean", "scatter_reduce"}
 WORDS = ("chebyshev", "hermite", "laguerre", "legendre", "_grad", "fft")
 #: Other digits: ties have no order of their own; sorted inputs stay sorted only here.
