@@ -20,6 +20,7 @@ ELSEWHERE = {"to_device",
              "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad",
              "quantized_linear", "fake_quantize_by",   # of test_quantized_rules.py
              "weight_only_linear",   # of test_weight_only_rules.py
+             "native_dropout",       # of test_dropout_rule.py
              # of test_refused_derivatives.py
              "bernoulli", "poisson", "binomial", "geqrf", "linalg_ldl_factor_ex",
              "linalg_ldl_solve", "floor_divide"}

@@ -19,7 +19,9 @@ def to_tensor(array: np.ndarray, device: str, dtype: str | None = None):
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    root = root if root.flags.c_contiguous else np.ascontiguousarray(array)
+    if not root.flags.c_contiguous:     # in Fortran's order, or with gaps
+        root = root.T if root.flags.f_contiguous else np.ascontiguousarray(array)
+        array = array if np.shares_memory(root, array) or not array.size else root
     tensor = flambeau.from_numpy(np.array(root))
     if dtype is not None and dtype_name(tensor.dtype) != dtype:
         tensor = tensor.to(getattr(flambeau, dtype))

@@ -1,8 +1,9 @@
 # What replayed calls (flambeau.jit) need to know of leaves and of graphs.
 
 cdef int leaf_state(fl_tensor *t, PyObject **grad) noexcept:
-    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor, 3 for a leaf whose hooks are
-    gone, to which gradients still come as a whole; its gradient, borrowed. Of no tensor: whether anybody watches what is recorded or packs what is saved."""
+    """0 for a plain leaf, 1 for one with hooks, 2 for a computed tensor, 3 for a leaf whose hooks
+    are gone, to which gradients still come at once; its gradient, borrowed. Of no tensor: whether
+    anybody watches what is recorded or packs what is saved."""
     cdef AccumulateGrad leaf
     grad[0] = NULL
     if t is NULL:

@@ -105,8 +105,11 @@ cdef class interpose:
 
 
 def call_unwatched(function):
-    """Call a function whose operators and reads nobody on this thread is shown: what is made once of
-    what a program holds, and kept, is no part of what is traced or transformed."""
+    """Call a function whose operators and reads nobody on this thread is shown.
+
+    What is made once of what a program holds, and kept, is no part of what is traced or
+    transformed.
+    """
     cdef int32_t level = fl_thread.level
     thread = PyThread_get_thread_ident()
     hook = _read_hooks.pop(thread, None)
