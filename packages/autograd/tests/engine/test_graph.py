@@ -398,3 +398,15 @@ def test_what_is_not_used_gets_zeros(fn, used, expected):
     parts = fn(x)
     sum((parts[i] * (i + 2)).sum() for i in used).backward()
     assert x.grad.tolist() == expected
+
+
+@pytest.mark.parametrize("compute", [
+    lambda x: 2 * x, lambda x: x * 2, lambda x: 1 + x, lambda x: 2 - x, lambda x: 2.0 / x,
+    lambda x: 2**x, lambda x: 1j * x])
+def test_numbers_are_behind_tensors_among_what_a_node_came_from(compute):
+    x = flambeau.ones(2, requires_grad=True)
+    node = compute(x.sin()).grad_fn
+    while node.name() != "SinBackward0":
+        node = node.next_functions[0][0]
+    y = flambeau.ones(2) * x        # a tensor that needs no gradient keeps its place
+    assert [each is None for each, _ in y.grad_fn.next_functions] == [True, False]

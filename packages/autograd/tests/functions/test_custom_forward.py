@@ -116,3 +116,19 @@ def test_jvp_is_not_called_without_tangents():
     with forward_ad.dual_level():
         y = forward_ad.make_dual(flambeau.ones(1), flambeau.ones(1)).detach()
         assert custom(lambda ctx, x: x * 2, None).apply(y).tolist() == [2.0]
+
+
+def test_what_forward_kept_may_be_given_up_in_jvp(dual):
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.result = x.exp()
+            return ctx.result
+
+        @staticmethod
+        def jvp(ctx, t):
+            moved = t * ctx.result
+            del ctx.result
+            return moved
+
+    assert flambeau.equal(tangent_of(Exp.apply(dual)), forward_ad.unpack_dual(dual)[0].exp())

@@ -23,6 +23,7 @@ cdef struct edge_t:
 
 cdef enum:
     SHAPE_OF_CUSTOM = 2      # in edge_t.reshaped: of a custom function's input, to be checked
+    OF_NUMBER = 3            # in edge_t.reshaped, without a node: the input is Python's number
 
 cdef enum:
     NO_RANK = 15             # in Node.ranks: no tensor, or of more dimensions than names tell
@@ -113,10 +114,20 @@ cdef class Node:
 
     @property
     def next_functions(self):
-        """Pairs of the node each input came from (or None) and its output number."""
-        return tuple([(shown(self.edges[i].node), self.edges[i].output_nr)
-                      if self.edges[i].node is not NULL else (None, 0)
-                      for i in range(shown_edges(self))])
+        """Pairs of the node each input came from (or None) and its output number.
+
+        Numbers are behind tensors, also in ``2 * x``.
+        """
+        cdef int i
+        tensors, numbers = [], []
+        for i in range(shown_edges(self)):
+            if self.edges[i].node is not NULL:
+                tensors.append((shown(self.edges[i].node), self.edges[i].output_nr))
+            elif self.edges[i].reshaped == OF_NUMBER:
+                numbers.append((None, 0))
+            else:
+                tensors.append((None, 0))
+        return tuple(tensors + numbers)
 
     @property
     def metadata(self):

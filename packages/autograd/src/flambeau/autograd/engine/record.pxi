@@ -95,6 +95,8 @@ cdef Node start_node(const fl_op *op, rule_plan *plan, const fl_value *values, i
                 return None
             connect(&node.edges[i], v.t)
             node.needs |= <uint32_t>1 << i
+        elif v.tag in (FL_INT, FL_FLOAT, FL_COMPLEX):
+            node.edges[i].reshaped = OF_NUMBER
     if plan.named_by_ranks:
         note_ranks(node, op, values, n)
     stay_youngest(node)

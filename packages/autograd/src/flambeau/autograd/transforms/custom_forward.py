@@ -93,6 +93,9 @@ class OtherContext:
     def __getattr__(self, name):
         return getattr(self._inner, name)
 
+    def __delattr__(self, name) -> None:
+        delattr(self._inner, name)      # what forward kept and is used up
+
 
 class _Writes:
     """Tangents of inputs that were written to, which ``jvp`` has to write to."""
