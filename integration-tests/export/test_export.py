@@ -8,6 +8,7 @@ import pytest
 
 import flambeau
 from flambeau.jit.errors import ProgramError, TraceError
+from flambeau.jit.scripted.functions import while_loop
 
 nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
 
@@ -185,3 +186,46 @@ def test_the_mode_is_part_of_the_program():
     assert module.eval() is module
     with pytest.raises(ProgramError, match="eval"):
         module.train()
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("shift", flambeau.tensor([1.0, 2.0, 3.0]))
+
+    def forward(self, x):
+        def inner(y):
+            return flambeau.cond(y.sum() > 1, lambda y: y * 2 * y.shape[0], lambda y: y * 3, [y])
+
+        y, z = flambeau.cond(x.sum() > 0, lambda x: (self.linear(x).sin(), x + self.shift),
+                             lambda x: (x.cos(), x - self.shift), [x])
+        return flambeau.cond(y.mean() > 0.1, inner, lambda y: -y, [y]) + z
+
+
+def test_branches_are_modules_of_the_graph(tmp_path):
+    net = Branching()
+    exported = export(net, (flambeau.ones(4, 3),), dynamic_shapes={"x": {0: Dim("rows")}})
+    save(exported, tmp_path / "program.pt2")
+    programs = [exported, load(tmp_path / "program.pt2"), exported.run_decompositions()]
+    assert exported.graph_module.true_graph_1.true_graph_0 is not None
+    assert "cond(gt, true_graph_0, false_graph_0" in str(exported)
+    for seed in range(20):
+        flambeau.manual_seed(seed)
+        x = flambeau.randn(1 + seed % 5, 3) + (1 if seed % 2 else -1) * 0.5
+        wanted, *found = (f(x) for f in (net, *(each.module() for each in programs)))
+        assert all(flambeau.equal(wanted, each) for each in found), seed
+    x = flambeau.ones(2, 3)
+    net(x).sum().backward()
+    first, net.linear.weight.grad = net.linear.weight.grad, None
+    exported.module()(x).sum().backward()
+    assert first is not None and flambeau.equal(net.linear.weight.grad, first)
+
+
+def test_loops_on_values_are_refused():
+    class Loop(nn.Module):
+        def forward(self, x):
+            return while_loop(lambda x: x.sum() < 9, lambda x: (x * 2,), (x,))[0]
+
+    with pytest.raises(TraceError, match="a loop on values cannot be exported"):
+        export(Loop(), (flambeau.ones(3),))

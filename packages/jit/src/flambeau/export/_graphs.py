@@ -15,6 +15,7 @@ from flambeau.export.graph_signature import (
 )
 from flambeau.fx.experimental import _operators
 from flambeau.fx.graph import Graph
+from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, factors
@@ -22,7 +23,7 @@ from flambeau.jit.errors import TraceError
 from flambeau.jit.interpreter import run_operator
 from flambeau.jit.ir import Capture, Value
 from flambeau.jit.ir import Graph as TracedGraph
-from flambeau.jit.opset import FUSED, find_opdef
+from flambeau.jit.opset import FUSED, LOOP, find_opdef
 
 _PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 
@@ -98,25 +99,33 @@ class Translation:
     """
 
     def __init__(self, traced: TracedGraph, names: list[str], kinds: list[InputKind]) -> None:
-        self.traced = traced
-        self.graph = Graph()
-        self.nodes: dict[Value, Node] = {}
-        self.sizes: dict[str, Node] = {}
-        self.taken: set[str] = set()
+        self._begin(traced)
         self.signature = ExportGraphSignature()
         for capture, kind in zip(traced.captures, kinds, strict=True):
             name = _PREFIX[kind] + capture.name.replace(".", "_")
             self._parameter(capture.value, name, kind, capture.name)
         for value, name in zip(traced.inputs, names, strict=True):
             self._parameter(value, name, InputKind.USER_INPUT, None)
-        self._name_sizes()
-        self._add(traced)
-        for target, value in traced.writes:
-            self._call("copy_", (self.nodes[target], self.nodes[value]))
-        results = [self.nodes[value] for value in traced.outputs]
-        self.graph.output(tuple(results))
         self.signature.output_specs = [
-            OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name)) for node in results]
+            OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name)) for node in self._fill()]
+
+    def _begin(self, traced: TracedGraph) -> None:
+        self.traced = traced
+        self.graph = Graph()
+        self.nodes: dict[Value, Node] = {}
+        self.sizes: dict[str, Node] = {}
+        self.taken: set[str] = set()
+        self.parts: dict[str, GraphModule] = {}     # branches, by the names of their attributes
+
+    def _fill(self) -> list[Node]:
+        """The nodes behind the inputs; those of the results."""
+        self._name_sizes()
+        self._add(self.traced)
+        for target, value in self.traced.writes:
+            self._call("copy_", (self.nodes[target], self.nodes[value]))
+        results = [self.nodes[value] for value in self.traced.outputs]
+        self.graph.output(tuple(results))
+        return results
 
     def _parameter(self, value: Value, name: str, kind: InputKind, target: str | None) -> None:
         node = self.nodes[value] = self.graph.placeholder(name)
@@ -152,10 +161,30 @@ class Translation:
                 for outer, inner in zip(node.outputs, node.body.outputs, strict=True):
                     self.nodes[outer] = self.nodes[inner]
                 continue
+            if node.op == LOOP:
+                raise TraceError(f"{node.where}: a loop on values cannot be exported as a graph "
+                                 "of fx; save the program instead: jit.script(f).save()")
             if node.regions:
-                raise TraceError(f"{node.where}: a branch or loop on values cannot be exported as "
-                                 "a graph of fx; save the program instead: jit.script(f).save()")
-            self._node(node)
+                self._branch(node)
+            else:
+                self._node(node)
+
+    def _branch(self, node: Any) -> None:
+        """A call of `cond` with two modules, as PyTorch's graphs have it."""
+        import flambeau
+
+        condition, inputs = node.args
+        number = len(self.parts) // 2
+        graphs = []
+        for word, region in zip(("true", "false"), node.regions, strict=True):
+            name = f"{word}_graph_{number}"
+            self.parts[name] = part(region)
+            graphs.append(self.graph.get_attr(name))
+        made = self.graph.call_function(flambeau.cond, (
+            self.nodes[condition], *graphs, [self.nodes[value] for value in inputs]))
+        made.meta["where"] = node.where
+        for at, value in enumerate(node.outputs):
+            self.nodes[value] = self.graph.call_function(operator.getitem, (made, at))
 
     def _node(self, node: Any) -> None:
         args = [self._argument(arg) for arg in node.args]
@@ -244,3 +273,23 @@ class Translation:
         if size.form == "reciprocal":
             return self.graph.call_function(operator.truediv, (1.0, total))
         return total
+
+
+class _Part(Translation):
+    """The graph of a branch, over what it is given; what it captures are its attributes."""
+
+    def __init__(self, traced: TracedGraph) -> None:
+        self._begin(traced)
+        self.attributes: dict[str, Any] = {}
+        for at, capture in enumerate(traced.captures):
+            self.attributes[f"constant_{at}"] = capture.tensor
+            self.nodes[capture.value] = self.graph.get_attr(f"constant_{at}")
+        for at, value in enumerate(traced.inputs):
+            self.nodes[value] = self.graph.placeholder(f"arg{at}_1")
+        self._fill()
+
+
+def part(traced: TracedGraph) -> GraphModule:
+    """A branch of a program as a module."""
+    made = _Part(traced)
+    return GraphModule({**made.attributes, **made.parts}, made.graph)

@@ -51,7 +51,7 @@ class ExportedProgram:
         self._kinds = [kind_of(capture, state) for capture in program.graph.captures]
         made = Translation(program.graph, names, self._kinds)
         self.graph_signature: ExportGraphSignature = made.signature
-        self.graph_module = GraphModule({}, made.graph)
+        self.graph_module = GraphModule(dict(made.parts), made.graph)
 
     @property
     def dialect(self) -> str:
@@ -197,5 +197,7 @@ def _unlifted(exported: ExportedProgram) -> tuple[Graph, dict[str, Any]]:
         elif node.op == "output":
             graph.output(tuple(values[each] for each in node.args[0]))
         else:
+            if node.op == "get_attr":       # a branch
+                root[str(node.target)] = getattr(exported.graph_module, str(node.target))
             values[node] = graph.node_copy(node, lambda n: values[n])
     return graph, root
