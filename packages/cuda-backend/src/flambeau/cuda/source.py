@@ -18,6 +18,7 @@ from flambeau.core.opdefs.make import pointwise
 from flambeau.core.opdefs.opdef import FORMULA_OF_KIND
 from flambeau.core.promotion import result_kind
 from flambeau.cuda import kernels as programs
+from flambeau.cuda.kernels.program import FLOATS
 from flambeau.cuda.params import DTYPE_CODES
 
 C_TYPES = {"f32": "float", "f64": "double", "i64": "int64_t", "bool": "bool", "c64": "fl_c64",
@@ -77,7 +78,7 @@ def module_names() -> list[tuple[str, str]]:
     return [*sorted(pairs), *special.module_names(), *tiles.module_names(),
             *programs.modules(),
             *(("random", kind) for kind in ("f32", "f64", "i64")),
-            *(("dropout", dtype) for dtype in programs.FLOATS)]
+            *(("dropout", dtype) for dtype in FLOATS)]
 
 
 @cache
