@@ -10,6 +10,8 @@ import pytest
 
 import flambeau as fl
 import flambeau.ao.nn.quantized._integers as integers
+from flambeau import nn
+from flambeau.ao import quantization as q
 from flambeau.ao.nn import intrinsic, quantized
 from flambeau.ao.nn.quantized import functional
 
@@ -157,3 +159,13 @@ def test_sums_and_products(monkeypatch, name, dtype):
     wanted = fl.quantize_per_tensor(total.relu() if name == "add_relu" else total, 0.07, 11, dtype)
     assert fl.equal(got, wanted)
     assert getattr(layer, name)(x, y[:1]).shape == (2, 3, 5)        # broadcast
+
+
+@pytest.mark.parametrize("spec", [None, {"0": q.per_channel_dynamic_qconfig}])
+def test_dynamic_layers_are_recorded_before_they_ran(spec):
+    jit = pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    network = q.quantize_dynamic(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), spec)
+    x = fl.randn(3, 8)
+    program = jit.trace(network, (x,))
+    for each in (x, x * 3, fl.randn(3, 8)):
+        assert fl.equal(program(each), network(each))

@@ -90,11 +90,19 @@ def dynamic_weight(weight: Tensor, qconfig: Any) -> Any:
     return _weights.quantized_weight(weight, observer)
 
 
+def _is_shifted(zero_point: Any) -> bool:
+    """Whether a zero point is not 0: a fact of the weight, of which traces are shown nothing."""
+    if isinstance(zero_point, Tensor):
+        found: bool = flambeau.core._core.call_unwatched(lambda: bool(zero_point.any()))
+        return found
+    return bool(zero_point)
+
+
 def dynamic_product(x: Tensor, weight: Any, bias: Tensor | None) -> Tensor:
     """``linear`` of floats with a weight of integers, or of float16."""
     if weight.dtype is flambeau.float16:
         return F.linear(x, weight.float(), bias)
-    if bool(flambeau.as_tensor(weight._quantizer.zero_point != 0).any()):
+    if _is_shifted(weight._quantizer.zero_point):
         return F.linear(x, weight.dequantize(), bias)
     scales = _weights.scales_of(weight).expand(weight.shape[0]).contiguous()
     product: Any = flambeau.core._core.operators()["quantized_linear"]
