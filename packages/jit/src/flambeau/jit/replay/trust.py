@@ -117,9 +117,9 @@ def asks_plainly(cls: Any) -> bool:
 
 def asks_registry(cls: Any) -> bool:
     """Whether ``register()`` of an abstract class may make it a base of what it was none of."""
-    if isinstance(cls, tuple | UnionType):
-        return any(map(asks_registry, getattr(cls, "__args__", cls)))
-    return isinstance(cls, ABCMeta)
+    if isinstance(cls, UnionType):
+        cls = cls.__args__
+    return any(map(asks_registry, cls)) if isinstance(cls, tuple) else isinstance(cls, ABCMeta)
 
 
 def is_mode(obj: Any) -> bool:

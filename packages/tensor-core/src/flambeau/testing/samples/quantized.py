@@ -6,8 +6,9 @@ import numpy as np
 from flambeau.core.dtypes import dtypes
 
 #: Channels of input and output, groups, kernel, stride, padding, dilation.
-_CONVOLUTIONS = [(3, 5, 1, (3, 2), 1, 0, 1), (4, 6, 2, (2, 2), (2, 1), (1, 0), (1, 2)),
-                 (5, 5, 5, (3, 3), 1, 1, 1), (2, 3, 1, (2, 1, 3), 1, (1, 0, 1), 1)]
+_CONVOLUTIONS: list[tuple] = [
+    (3, 5, 1, (3, 2), 1, 0, 1), (4, 6, 2, (2, 2), (2, 1), (1, 0), (1, 2)),
+    (5, 5, 5, (3, 3), 1, 1, 1), (2, 3, 1, (2, 1, 3), 1, (1, 0, 1), 1)]
 
 
 def _bytes(m):
@@ -52,8 +53,9 @@ def _quantized_conv(m):
 
 def _pair(m, *relu):
     zeros = (3, 0, 7)
+    last: list[tuple] = [(r,) for r in relu] or [()]
     return [(m.array(*shape), m.array(*shape), (0.5, 0.25, 0.75), zeros, *rest)
-            for shape in ((3, 5), (0, 4), ()) for rest in ([(r,) for r in relu] or [()])] \
+            for shape in ((3, 5), (0, 4), ()) for rest in last] \
         if _bytes(m) else []
 
 

@@ -135,8 +135,8 @@ class _BatchNorm(OutputScale, Computed):
     _relu = False
     num_features: int
     eps: float
-    running_mean: Tensor
-    running_var: Tensor
+    running_mean: Tensor | None
+    running_var: Tensor | None
     weight: Any
     bias: Any
 
