@@ -111,7 +111,7 @@ def asks() -> bool:
 def install(sources: Path | None) -> None:
     """Make `torch` mean Flambeau in this process."""
     importlib.import_module("flambeau.as_torch")
-    placeholders = importlib.import_module("flambeau.as_torch.placeholders")
+    placeholders: Any = importlib.import_module("flambeau.as_torch.placeholders")
     placeholders.look_up = tolerant(placeholders.look_up)
     sys.meta_path.insert(0, SourceFinder(sources))
     sys.meta_path.append(DroppedFinder())
