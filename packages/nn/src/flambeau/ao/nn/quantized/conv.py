@@ -9,7 +9,8 @@ import flambeau.ao.nn.quantized._weights as _weights
 from flambeau import Tensor
 from flambeau import nn as layers
 from flambeau.ao.nn.qat.modules import conv_arguments
-from flambeau.ao.nn.quantized.linear import OutputScale, weight_and_bias, with_output_scale
+from flambeau.ao.nn.quantized.computed import output_scale
+from flambeau.ao.nn.quantized.linear import OutputScale, weight_and_bias
 from flambeau.nn import Module
 from flambeau.nn import functional as F
 from flambeau.nn.utils.fusion import fuse_conv_bn_weights
@@ -103,7 +104,7 @@ class _Conv(OutputScale, Module):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The quantized form of a layer that was prepared and has seen numbers."""
-        post = mod.activation_post_process
+        scale, zero_point = output_scale(mod)
         if isinstance(mod, fused._FusedModule):
             conv, norm, _ = fused.parts(mod)
             if norm is not None:
@@ -115,7 +116,8 @@ class _Conv(OutputScale, Module):
         weight, bias = weight_and_bias(mod)
         made = cls(**{**conv_arguments(mod), "bias": bias is not None})
         made.set_weight_bias(weight, bias)
-        return with_output_scale(made, post)
+        made.scale, made.zero_point = scale, zero_point
+        return made
 
 
 class Conv1d(_Conv):
@@ -166,7 +168,8 @@ class _ConvTranspose(_Conv):
         made = cls(**{**conv_arguments(mod), "bias": bias is not None,
                       "output_padding": mod.output_padding})
         made.set_weight_bias(weight, bias)
-        return with_output_scale(made, mod.activation_post_process)
+        made.scale, made.zero_point = output_scale(mod)
+        return made
 
 
 class ConvTranspose1d(_ConvTranspose):

@@ -8,6 +8,7 @@ import flambeau.ao.nn.intrinsic.fused as fused
 import flambeau.ao.nn.quantized._weights as _weights
 from flambeau import Tensor
 from flambeau import nn as layers
+from flambeau.ao.nn.quantized.computed import output_scale
 from flambeau.nn import Module
 
 __all__ = ["Linear", "LinearPackedParams"]
@@ -154,13 +155,14 @@ class Linear(OutputScale, Module):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The quantized form of a layer that was prepared and has seen numbers."""
-        post = mod.activation_post_process
+        scale, zero_point = output_scale(mod)
         if isinstance(mod, fused._FusedModule):
             mod = mod[0]
         weight, bias = weight_and_bias(mod)
         made = cls(mod.in_features, mod.out_features, bias is not None)
         made.set_weight_bias(weight, bias)
-        return with_output_scale(made, post)
+        made.scale, made.zero_point = scale, zero_point
+        return made
 
     @classmethod
     def from_reference(cls, ref_qlinear: Any, output_scale: float, output_zero_point: int) -> Any:
@@ -183,10 +185,3 @@ def weight_and_bias(mod: Any) -> tuple[Any, Any]:
         observer = mod.qconfig.weight()
         observer(mod.weight)
     return _weights.quantized_weight(mod.weight, observer), mod.bias
-
-
-def with_output_scale(made: Any, post: Any) -> Any:
-    """A layer with the output scale that an observer knows."""
-    scale, zero_point = post.calculate_qparams()
-    made.scale, made.zero_point = float(scale), int(zero_point)
-    return made
