@@ -154,7 +154,7 @@ def turned(x: Any, kind: layout) -> Any:
     return _compress(kind, stored_indices(x), values, grid, shape, x._along.dtype is not _INT64)
 
 
-def checked_blocks(x: Any, kind: layout, blocksize: int | Sequence[int] | None,
+def checked_blocks(x: Any, kind: layout, blocksize: Sequence[int] | None,
                    batch: int) -> tuple[int, int]:
     """Rows and columns of blocks, which must divide a tensor's.
 
@@ -164,7 +164,6 @@ def checked_blocks(x: Any, kind: layout, blocksize: int | Sequence[int] | None,
         blocksize: What the user said.
         batch: How many dimensions stand before rows and columns.
     """
-    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     if blocksize is None or len(tuple(blocksize)) != 2:
         raise RuntimeError(f"conversion to {kind} takes a blocksize of two integers, got "
                            f"{blocksize}: write x.to_sparse(layout=..., blocksize=(2, 2))")
@@ -175,8 +174,7 @@ def checked_blocks(x: Any, kind: layout, blocksize: int | Sequence[int] | None,
     return height, width
 
 
-def same_elements(x: Any, kind: layout, blocksize: int | Sequence[int] | None) -> bool:
+def same_elements(x: Any, kind: layout, blocksize: Sequence[int] | None) -> bool:
     """Whether a tensor is compressed and has the blocks that are wanted already."""
-    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     return isinstance(x, CompressedTensor) and (x._kind in BLOCKED) == (kind in BLOCKED) and (
         blocksize is None or kind not in BLOCKED or tuple(blocksize) == block_sizes(x))

@@ -54,7 +54,7 @@ def entries_as_values(values: Any, pattern: Any) -> Any:
     return values if own == 1 else values.reshape(*pattern._held.shape[:own], *values.shape[1:])
 
 
-def to_compressed(x: Any, kind: Layout, blocksize: Sequence[int] | None = None,
+def to_compressed(x: Any, kind: Layout, blocksize: int | Sequence[int] | None = None,
                   dense_dim: int | None = None) -> Any:
     """Matrices, dense or sparse, in a compressed format.
 
@@ -62,11 +62,12 @@ def to_compressed(x: Any, kind: Layout, blocksize: Sequence[int] | None = None,
         x: A tensor of two dimensions, or more: a dense one has a batch of matrices before
             ``dense_dim`` last dimensions.
         kind: The layout.
-        blocksize: Rows and columns of blocks.
+        blocksize: Rows and columns of blocks; an integer stands for both.
         dense_dim: How many of the last dimensions of a dense tensor are not indexed.
     """
     if kind not in BLOCKED and blocksize is not None:
         raise RuntimeError(f"conversion to {kind} takes no blocksize, got {blocksize}")
+    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     if same_elements(x, kind, blocksize):
         return x if x._kind is kind else turned(x, kind)
     if not _core.is_sparse_object(x):
