@@ -7,7 +7,6 @@ none: write the ids of all tests. ENGINE is `flambeau` or `torch`.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import sys
 import unittest
@@ -74,12 +73,7 @@ def load(path: Path) -> ModuleType:
         lift_deadline()
     if "common_device_type" in text:
         allow_empty_lists()
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(path.stem)     # of the first folder of the path
 
 
 def allow_empty_lists() -> None:

@@ -73,3 +73,40 @@ def test_the_rest_is_importable_and_says_so_at_use():
              "program runs with", "module 'functorch' has no attribute 'nothing'"]
     with pytest.raises(Exception, match="functorch.nothing"):
         run([*PROGRAM, "-c", "import functorch.nothing"])
+
+
+def test_functions_of_its_smaller_modules():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    assert lines("""
+        import torch
+        from functorch.einops import rearrange
+        from functorch.experimental.control_flow import cond, map
+        x = torch.arange(6.0).reshape(2, 3)
+        print(rearrange(x, "a b -> b a").shape)
+        print(cond(x.sum() > 0, torch.sin, torch.cos, (x,)).equal(x.sin()))
+        y = torch.tensor(2.0, requires_grad=True)
+        found = map(lambda xs, y: {"a": xs[0] + xs[1] * y, "none": None}, (x, x[:, 0]), y)
+        print(found["a"].equal(x + x[:, :1] * y), found["none"])
+        found["a"].sum().backward()
+        print(y.grad.item())
+        for f, xs in ((torch.Tensor.sum, (torch.ones(2), 3)), (torch.sin, torch.ones(0, 2)),
+                      (torch.add, (torch.ones(2), torch.ones(3))),
+                      (torch.Tensor.tolist, torch.ones(2, 2))):
+            try:
+                map(f, xs)
+            except RuntimeError as error:
+                print(str(error)[:30])
+    """) == ["torch.Size([3, 2])", "True", "True None", "9.0", "map(): Mapped xs can only cons",
+             "map(): Leading dimensions of m", "map(): Leading dimensions of m",
+             "map(): Expect outputs of map o"]
+
+
+def test_settings_of_compilers_leave_functions_as_they_are():
+    assert lines("""
+        import torch
+        @torch._dynamo.config.patch(suppress_errors=True)
+        def double(x):
+            with torch._inductor.config.patch("max_autotune", True):
+                return 2 * x
+        print(double(3))
+    """) == ["6"]

@@ -47,11 +47,16 @@ HOMES = {
     "_dynamo.reset": "marks",
     **dict.fromkeys(("_dynamo.OptimizedModule", "_dynamo.eval_frame.OptimizedModule",
                      "_dynamo.optimize", "_dynamo.list_backends", "_dynamo.graph_break",
-                     "_dynamo.utils.counters"), "dynamo"),
-    "func.rearrange": "rearranging", "func.functionalize": "marks",
+                     "_dynamo.utils.counters", "_dynamo.config.patch",
+                     "_inductor.config.patch"), "dynamo"),
+    "func.rearrange": "rearranging", "functorch.einops.rearrange": "rearranging",
+    "func.functionalize": "marks",
     "_C._VariableFunctions": "private", "while_loop": "higher",
     **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
        for space in ("_higher_order_ops.", f"_higher_order_ops.{name}.")},
+    "functorch.experimental.control_flow.cond": "higher",
+    **dict.fromkeys(("functorch.experimental.control_flow.map", "_higher_order_ops.map",
+                     "_higher_order_ops.map.map"), "higher"),
     **{f"fx.experimental.symbolic_shapes.{name}": "symbolic" for name in (
         "ConstraintViolationError", "GuardOnDataDependentSymNode", "constrain_range",
         "definitely_false", "definitely_true", "expect_true", "free_symbols",

@@ -48,3 +48,20 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
 def graph_break(msg: str = "") -> None:
     """Do nothing: a compiled function is called with Python's own control flow around it."""
+
+
+class patch:
+    """Settings of PyTorch's compilers for a while: there are none here that they could change."""
+
+    def __init__(self, *names_and_values: Any, **changes: Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def __call__(self, function: Any) -> Any:
+        """What is decorated, as it is."""
+        return function
