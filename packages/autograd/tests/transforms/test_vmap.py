@@ -145,6 +145,20 @@ def test_the_same_numbers_of_other_distributions(draw):
     assert func.vmap(draw, randomness="different")(flambeau.rand(2, 3)).shape == (2, 3)
 
 
+@pytest.mark.parametrize("algorithm", ["philox", "mt19937"])
+@pytest.mark.parametrize("draw", [
+    lambda x, g: x.exponential_(2.0, generator=g), lambda x, g: x.cauchy_(generator=g),
+    lambda x, g: x.log_normal_(generator=g), lambda x, g: x.geometric_(0.3, generator=g),
+    lambda x, g: x.normal_(generator=g), lambda x, g: x.uniform_(generator=g)])
+def test_a_batch_draws_what_its_tensor_draws(draw, algorithm):
+    generator = flambeau.Generator(algorithm=algorithm)
+    for randomness in ("same", "different"):
+        x = flambeau.zeros(3, 40)
+        together = func.vmap(lambda x: draw(x, generator.manual_seed(5)), randomness=randomness)(x)
+        alone = draw(x[0].clone() if randomness == "same" else x.clone(), generator.manual_seed(5))
+        assert flambeau.equal(together, alone.expand(3, 40))
+
+
 # ---- values --------------------------------------------------------------------------------------
 def test_values_that_do_not_fit_are_refused_for_each_sample():
     x, mask = flambeau.zeros(2, 3), flambeau.ones(3).bool()
@@ -194,6 +208,37 @@ def test_batch_norm_of_shared_statistics():
     result = norm(weight)
     assert result.shape == (2, 4, 3)
     flambeau.testing.assert_close(mean, x.mean(0) * 0.1)
+
+
+def test_batch_norm_writes_statistics_that_a_gradient_captured():
+    x, mean, var = flambeau.rand(2, 4, 3), flambeau.zeros(2, 3), flambeau.ones(2, 3)
+
+    def slope(x, mean, var):
+        def loss(x):
+            return ops.batch_norm(x, mean, var, None, None, training=True).pow(3).sum()
+        return func.grad(loss)(x)
+
+    own = mean.clone(), var.clone()
+    slopes = func.vmap(slope)(x, mean, var)
+    for i in range(2):
+        flambeau.testing.assert_close(slopes[i], slope(x[i], own[0][i], own[1][i]))
+    flambeau.testing.assert_close((mean, var), own)
+
+
+@pytest.mark.parametrize("shape", [(0, 6, 2), (2, 6, 0), (0, 6), (2, 6, 3)])
+def test_group_norm_of_samples_without_elements(shape):
+    x, weight = flambeau.rand(3, *shape), flambeau.rand(3, 6)
+    slope = func.grad(lambda x, w: ops.group_norm(x, 2, w, w).pow(3).sum(), (0, 1))
+    together = func.vmap(slope)(x, weight)
+    for i in range(3):
+        flambeau.testing.assert_close((together[0][i], together[1][i]), slope(x[i], weight[i]))
+
+
+def test_probabilities_that_all_samples_share():
+    x, target = flambeau.rand(4), flambeau.rand(3, 4)
+    losses = func.vmap(ops.binary_cross_entropy, (None, 0))(x, target)
+    flambeau.testing.assert_close(
+        losses, flambeau.stack([ops.binary_cross_entropy(x, each) for each in target]))
 
 
 @pytest.mark.parametrize(("in_dims", "out_dims"), [((-1, 0), 0), ((None, -1), -1), ((-1, None), 1)])

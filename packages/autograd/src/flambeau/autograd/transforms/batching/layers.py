@@ -1,6 +1,8 @@
 """Normalization and losses."""
 from __future__ import annotations
 
+import math
+
 from flambeau.autograd._moments import standardized
 from flambeau.autograd.transforms.batching.basics import align, call, front, fronts
 from flambeau.autograd.transforms.batching.loop import loop
@@ -61,7 +63,7 @@ def _group_norm(level, op, args, flags, seen):
     x = front(x, flags[0], level.size)
     rank, count = seen[0].ndim, x.shape[1]
     shared = not flags[1] and not flags[2]
-    rows = x.reshape(-1, *x.shape[2:])
+    rows = x.flatten(0, 1)
     results = call(op, (rows, weight if shared else None, bias if shared else None, groups, eps))
     result, mean, rstd = [r.reshape(level.size, count, *r.shape[1:]) for r in results]
     if not shared and weight is not None:
@@ -77,11 +79,11 @@ def _group_norm_grad(level, op, args, flags, seen):
     mean, rstd = front(mean, flags[3], level.size), front(rstd, flags[4], level.size)
     rank, count = seen[1].ndim, x.shape[1]
     scaled = grad if weight is None else grad * _over_channels(weight, flags[2], rank)
-    rows = [t.reshape(-1, *t.shape[2:]) for t in (scaled, x, mean, rstd)]
+    rows = [t.flatten(0, 1) for t in (scaled, x, mean, rstd)]
     by_input = call(op, (rows[0], rows[1], None, rows[2], rows[3], groups))[0]
     by_input = by_input.reshape(x.shape)
     sizes = [level.size, count, groups, 1]
-    grouped = x.reshape(level.size, count, groups, -1)
+    grouped = x.reshape(level.size, count, groups, math.prod(x.shape[2:]) // groups)
     xhat = standardized(grouped, (-1,), mean.reshape(sizes), rstd.reshape(sizes),
                         is_differentiated()).reshape(x.shape)
     rest = [1, *range(3, x.ndim)]
@@ -116,7 +118,8 @@ def _batch_norm(level, op, args, flags, seen):
     for running, new, own in zip((mean, var), before, flags[3:5], strict=True):
         if running is not None and training:
             rows = new.reshape(size, -1)        # alike where all samples share the statistics
-            call("copy", (running, rows if own else call("select", (rows, 0, 0))), [running])
+            # into memory that the function may have captured, as the operator itself does
+            call("clone", (rows if own else call("select", (rows, 0, 0)),), [running])
     return _parted(result, size), mean_now.reshape(size, -1), rstd.reshape(size, -1)
 
 

@@ -175,7 +175,7 @@ def binary_cross_entropy(x, target, weight, size_average, reduce, reduction):
 
 def _check_probabilities(what, x, loss):
     """Raise where a probability lies outside of 0 to 1, which shows as a loss that is nan."""
-    if not _core.may_read(x):
+    if not _core.may_read(loss):
         return
     total = loss.detach() if loss.ndim == 0 else _op["sum"](loss.detach())
     number = total.item()

@@ -101,7 +101,7 @@ def _one_by_one(kind, x, generator, *parameters):
     Args:
         kind: Its number in ``native/random/mersenne_rates.cpp``.
     """
-    if not _core.draws_like_pytorch(generator) or x.device.type == "meta" or _core.level_of(x):
+    if not _core.draws_like_pytorch(generator) or x.device.type == "meta":
         return None
     return _op["random_distribution_"](_op["empty_like"](x), kind, *map(float, parameters),
                                        generator=generator)
