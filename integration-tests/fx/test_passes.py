@@ -191,6 +191,25 @@ def test_arguments_are_named():
     assert given.kwargs == {"input": 1, "other": 2, "alpha": 1}
 
 
+def test_patterns_leave_defaults_out():
+    pool = flambeau.ops.aten.max_pool2d_with_indices.default
+    module = fx.symbolic_trace(lambda x: pool(x, [2, 2], stride=[2, 2]))
+    pattern = fx.symbolic_trace(lambda x, size, stride: pool(x, size, stride, padding=[0, 0]))
+    assert len(fx.replace_pattern(module, pattern, pattern)) == 1
+    x = flambeau.randn(1, 4, 4)
+    assert flambeau.equal(module(x)[0], pool(x, [2, 2], [2, 2])[0])
+
+
+def test_operators_that_write_are_refused_and_functions_are_not():
+    class Strict(fx.Tracer):
+        check_mutable_operations = True
+
+    Strict().trace(lambda x: nn.functional.relu(x, inplace=True))
+    for function in (lambda x: flambeau.relu_(x), lambda x: flambeau.add(x, 1, out=x)):
+        with pytest.raises(RuntimeError, match="mutable operation"):
+            Strict().trace(function)
+
+
 def test_sums_are_written_as_such():
     made = NormalizeOperators(fx.symbolic_trace(
         lambda x: flambeau.add(x, x) + flambeau.add(x, x, alpha=2))).transform()

@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import fx
+from flambeau.utils import _pytree as pytree
 
 nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
 F = nn.functional
@@ -137,6 +138,36 @@ def test_arguments_that_are_constants():
 
     module = fx.symbolic_trace(nested, concrete_args={"d": {"a": fx.PH, "b": [fx.PH, 1]}})
     assert module({"a": flambeau.ones(1), "b": [flambeau.ones(1), 1]}).tolist() == [2.]
+
+
+def test_nested_arguments_are_found_by_their_keys():
+    def f(b, a):
+        return (a["a"] - a["z"], {"k": a["a"]}) if b else a["z"]
+
+    module = fx.symbolic_trace(f, concrete_args={"a": {"a": fx.PH, "z": fx.PH}, "b": True})
+    given = {"z": flambeau.zeros(2), "a": flambeau.ones(2)}     # in another order
+    assert "tree_flatten_spec" in module.code
+    again = fx.symbolic_trace(module)
+    assert [node.target for node in again.graph.nodes if node.op == "placeholder"] == ["b", "a"]
+    for each in (module, again, copy.deepcopy(module), pickle.loads(pickle.dumps(module)),
+                 fx.GraphModule({}, module.graph)):
+        difference, rest = each(True, given)
+        assert (difference.tolist(), rest["k"].tolist()) == ([1., 1.], [1., 1.])
+    assert module.graph.process_inputs(True, given)[1:] == [given["a"], given["z"]]
+
+
+def test_nested_arguments_of_classes():
+    class Pair:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    pytree.register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda xs, _: Pair(*xs))
+    try:
+        module = fx.symbolic_trace(lambda x: x.a - x.b, concrete_args={"x": Pair(fx.PH, fx.PH)})
+        found = module(Pair(flambeau.ones(1), flambeau.zeros(1)))
+    finally:
+        del pytree.SUPPORTED_NODES[Pair]
+    assert found.tolist() == [1.]
 
 
 def test_every_kind_of_parameter_is_a_placeholder():

@@ -98,13 +98,23 @@ def tolerant(look_up: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
     return found
 
 
+def known_first(placeholder: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The table's answer for a name below a placeholder, else the alias's."""
+
+    def found(name: str) -> Any:
+        full = f"torch.{name}"
+        return names.value(full) if full in names.NAMES else placeholder(name)
+
+    return found
+
+
 def asks() -> bool:
     """Say whether a file of the tests looks the name up, rather than Flambeau or a library."""
     frame = sys._getframe(2)
     while frame.f_back and any(word in frame.f_code.co_filename for word in BETWEEN):
         frame = frame.f_back
     file = frame.f_code.co_filename
-    library = importlib.import_module("flambeau").__path__[0]
+    library = tuple(importlib.import_module("flambeau").__path__)
     return "/torch/testing/" in file or not ("site-packages" in file or file.startswith(library))
 
 
@@ -113,6 +123,7 @@ def install(sources: Path | None) -> None:
     importlib.import_module("flambeau.as_torch")
     placeholders: Any = importlib.import_module("flambeau.as_torch.placeholders")
     placeholders.look_up = tolerant(placeholders.look_up)
+    placeholders.placeholder = known_first(placeholders.placeholder)
     sys.meta_path.insert(0, SourceFinder(sources))
     sys.meta_path.append(DroppedFinder())
 
@@ -122,6 +133,19 @@ def adjust() -> None:
     quantized: Any = importlib.import_module("torch.backends.quantized")
     quantized.supported_engines = [*quantized.supported_engines, "none"]
     keep_global_hooks()
+    leave_library_of_tests()
+
+
+def leave_library_of_tests() -> None:
+    """Let set-ups load PyTorch's compiled classes for tests, which few of the tests use."""
+    ops: Any = importlib.import_module("torch").ops
+    load = ops.load_library
+
+    def load_library(path: str) -> None:
+        if not path.endswith("libtorchbind_test.so"):
+            load(path)
+
+    ops.load_library = load_library
 
 
 def keep_global_hooks() -> None:

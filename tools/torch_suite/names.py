@@ -53,6 +53,7 @@ NAMES: dict[str, Any] = {
     "torch._C._get_privateuse1_backend_name": lambda: "privateuseone",
     "torch._C._set_grad_enabled": Path("flambeau.set_grad_enabled"),
     "torch._C._jit_clear_class_registry": stand_ins.nothing,
+    "torch._C._jit_try_infer_type": stand_ins.InferredType,
     "torch._C.has_lapack": True,
     "torch._C.has_spectral": True,
     "torch._foreach_copy": Missing(),

@@ -47,6 +47,16 @@ class ScriptState:
     ignore_lib_warnings = _clear_class_state = ConcreteTypeStore = staticmethod(nothing)
 
 
+class InferredType:
+    """`torch._C._jit_try_infer_type`: the type of a value, which is Python's here."""
+
+    def __init__(self, value: Any) -> None:
+        self.type = lambda: type(value)
+
+    def success(self) -> bool:
+        return True
+
+
 class UndefinedGrad:
     """Passes tensors on and gives no gradient."""
 

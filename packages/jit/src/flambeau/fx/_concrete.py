@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau
 import flambeau.fx._names as _names
+import flambeau.fx._pytree as fx_pytree
 from flambeau.core import pytree
 from flambeau.core.homes import own_module
 from flambeau.fx._arguments import _assert, assert_is_none
@@ -53,11 +54,7 @@ class NestedCode(CodeGen):
         self.out_spec: Any = None
 
     def process_inputs(self, *args: Any) -> Any:
-        return self._leaves(args)
-
-    def _leaves(self, args: Any) -> list[Any]:
-        leaves, _ = pytree.tree_flatten(tuple(args))
-        return list(leaves)
+        return fx_pytree.tree_flatten_spec(args, self.in_spec)
 
     def process_outputs(self, outputs: Any) -> Any:
         return outputs if self.out_spec is None else \
@@ -68,23 +65,15 @@ class NestedCode(CodeGen):
         plain = [each.split("=")[0].split(":")[0].strip() for each in free_vars]
         left = ", ".join(plain) + ("," if len(plain) == 1 else "")
         given = ", ".join(self.names) + ("," if len(self.names) == 1 else "")
-        return f"{head}\n    {left} = _tree_leaves(({given}))"
+        return f"{head}\n    {left} = fx_pytree.tree_flatten_spec(({given}), self._in_spec)"
 
     def generate_output(self, output_args: Any) -> str:
         if self.out_spec is None:
             return f"return {output_args!r}"
-        return f"return _tree_unflatten({output_args!r}, self._out_spec)"
+        return f"return fx_pytree.tree_unflatten({output_args!r}, self._out_spec)"
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        return [("_tree_leaves", _tree_leaves), ("_tree_unflatten", _tree_unflatten)]
-
-
-def _tree_leaves(tree: Any) -> list[Any]:
-    return list(pytree.tree_flatten(tree)[0])
-
-
-def _tree_unflatten(leaves: Any, spec: Any) -> Any:
-    return pytree.tree_unflatten(list(leaves), spec)
+        return [("fx_pytree", fx_pytree)]
 
 
 def parameters(tracer: Any, root_fn: Any, is_module: bool, concrete: Any) -> tuple[Any, list[Any]]:
@@ -181,7 +170,8 @@ def resolved(fn: Any, name: str) -> Any:
 
 
 def _is_leaf(value: Any) -> bool:
-    return not isinstance(value, list | tuple | dict)
+    leaf: bool = pytree.tree_flatten(value)[1].is_leaf()
+    return leaf
 
 
 def _constant(tracer: Any, name: str, value: Any, default: Any) -> Any:
@@ -210,21 +200,17 @@ def _constant(tracer: Any, name: str, value: Any, default: Any) -> Any:
 
 
 def _flattened(tracer: Any, fn: Any, args: list[Any], names: list[str]) -> tuple[Any, list[Any]]:
-    leaves, spec = pytree.tree_flatten(tuple(args))
     skip = 1 if args and args[0] is tracer.root else 0
+    leaves, spec = pytree.tree_flatten(tuple(args[skip:]))
     codegen = NestedCode(names[skip:], spec)
     tracer.graph.set_codegen(codegen)
 
     def call(*flat: Any) -> Any:
-        result = fn(*pytree.tree_unflatten(list(flat), spec))
+        result = fn(*args[:skip], *pytree.tree_unflatten(list(flat), spec))
         out, codegen.out_spec = pytree.tree_flatten(result)
-        tracer.root._out_spec = codegen.out_spec
         return list(out)
 
     return call, list(leaves)
 
 
-_names.register_global("_tree_leaves", "from flambeau.fx._concrete import _tree_leaves",
-                       _tree_leaves)
-_names.register_global("_tree_unflatten", "from flambeau.fx._concrete import _tree_unflatten",
-                       _tree_unflatten)
+_names.register_global("fx_pytree", "import flambeau.fx._pytree as fx_pytree", fx_pytree)

@@ -101,8 +101,6 @@ class GraphModule(nn.Module):
         for node in graph.nodes:
             if node.op in ("get_attr", "call_module"):
                 self._take(root, str(node.target))
-        if hasattr(root, "_out_spec"):
-            self._out_spec = root._out_spec
         self._tracer_cls = graph._tracer_cls
         self.graph = graph
 
@@ -151,6 +149,9 @@ class GraphModule(nn.Module):
         """
         made = self.graph.python_code("self")
         self.__dict__["_code"] = made.src
+        for spec in ("in_spec", "out_spec"):
+            if hasattr(self.graph._codegen, spec):
+                self.__dict__[f"_{spec}"] = getattr(self.graph._codegen, spec)
         self.__dict__["_lineno_map"] = made._lineno_map
         kind = type(self)
         name = self.graph._codegen._func_name

@@ -44,7 +44,9 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
 
 
 def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
-    """Raise RuntimeError for a call that writes to its argument.
+    """Raise RuntimeError for an operator that writes to its argument.
+
+    A function such as ``relu(x, inplace=True)`` is not one, as in PyTorch.
 
     Args:
         target: The function.
@@ -53,14 +55,21 @@ def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
     """
     name = getattr(target, "__name__", "")
     writes = isinstance(target, Operator) and name.endswith("_") and not name.endswith("__")
-    if writes or kwargs.get("inplace") is True or kwargs.get("out") is not None:
+    if writes or kwargs.get("out") is not None:
         raise RuntimeError(f"Tried to trace mutable operation {name}. FX only supports functional "
                            "code, so operations that mutate operands in-place (e.g. via `out` "
                            "arguments) are not supported")
 
 
-def _signature(schema: Any) -> inspect.Signature:
-    """The signature of a form of an operator of ``flambeau.ops``."""
+def signature_of(target: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function, or of a form of an operator of ``flambeau.ops``.
+
+    Raises:
+        ValueError: It is unknown.
+    """
+    schema = getattr(target, "_schema", None)
+    if schema is None:
+        return inspect.signature(target)
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     names = {"self": "input"}
     return inspect.Signature([
@@ -70,9 +79,8 @@ def _signature(schema: Any) -> inspect.Signature:
 
 
 def _bound(target: Any, args: Any, kwargs: Any, all_named: bool) -> ArgsKwargsPair | None:
-    schema = getattr(target, "_schema", None)
     try:
-        signature = inspect.signature(target) if schema is None else _signature(schema)
+        signature = signature_of(target)
         bound = signature.bind(*args, **kwargs)
     except (TypeError, ValueError):
         return None

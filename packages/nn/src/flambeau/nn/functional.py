@@ -17,7 +17,7 @@ import warnings
 import flambeau.core.functional as operators
 import flambeau.nn.grad as grad  # noqa: F401  `F.grad`
 from flambeau import Tensor
-from flambeau.core._core import cover_functions
+from flambeau.core import _core
 from flambeau.core.functional import *  # noqa: F403  operators; core/functional.pyi shows them
 from flambeau.core.ops import sigmoid as sigmoid
 from flambeau.core.ops import tanh as tanh
@@ -180,4 +180,4 @@ __all__ = [
     "tanh",
 ]
 __all__ += operators.__all__
-cover_functions(globals(), __all__)
+_core.cover_functions(globals(), __all__)

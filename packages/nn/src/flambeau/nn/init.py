@@ -15,7 +15,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.core._core import cover_functions
+from flambeau.core import _core
 
 from ._fans import _calculate_correct_fan, _calculate_fan_in_and_fan_out, expect_tensor
 from ._renaming import renamed
@@ -383,4 +383,4 @@ def _check_interval(mean: float, std: float, a: float, b: float) -> None:
         )
 
 
-cover_functions(globals(), ("uniform_", "normal_", "constant_", "kaiming_uniform_"))
+_core.cover_functions(globals(), ("uniform_", "normal_", "constant_", "kaiming_uniform_"))

@@ -50,6 +50,12 @@ class Argument:
     def is_out(self) -> bool:
         return self.is_write and self.kwarg_only
 
+    @property
+    def size(self) -> int | None:
+        """How many numbers a list has by its type, such as ``int[2]``."""
+        match = re.search(r"\[(\d+)\]", self.type)
+        return int(match.group(1)) if match else None
+
     def has_default_value(self) -> bool:
         return self.has_default
 
@@ -57,7 +63,11 @@ class Argument:
         head, mark = self.type, "(a!)" if self.is_write else ""
         base = re.match(r"\w*", head).group()      # type: ignore[union-attr]
         text = f"{base}{mark}{head[len(base):]} {self.name}".strip()
-        return f"{text}={_shown(self.default_value)}" if self.has_default else text
+        if not self.has_default:
+            return text
+        value = self.default_value
+        of_one = self.size is not None and isinstance(value, list) and value[1:] == value[:-1]
+        return f"{text}={_shown(value[0] if of_one and value else value)}"
 
 
 def _shown(value: Any) -> str:
@@ -204,8 +214,11 @@ def _argument(part: str, text: str, keyword: bool) -> Argument:
     kind, alias, suffix, later, optional, name, default = match.groups()
     alias = alias or later
     info = AliasInfo("!" in alias) if alias else None
-    return Argument(name, kind + suffix + optional, _value(default), default is not None, keyword,
-                    info)
+    found = Argument(name, kind + suffix + optional, _value(default), default is not None, keyword,
+                     info)
+    if found.size is not None and isinstance(found.default_value, int | float):
+        found.default_value = [found.default_value] * found.size    # ``int[2] padding=0``
+    return found
 
 
 def _value(text: str | None) -> Any:

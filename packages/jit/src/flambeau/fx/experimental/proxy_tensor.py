@@ -70,7 +70,6 @@ def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode
                                            in zip(leaves, args, strict=True)):
             codegen = NestedCode(names, spec)
             result, codegen.out_spec = pytree.tree_flatten(result)
-            root._out_spec = codegen.out_spec
             recorder.graph.set_codegen(codegen)
         recorder.finish(result)
         return GraphModule(root, recorder.graph, getattr(f, "__name__", "recorded"))

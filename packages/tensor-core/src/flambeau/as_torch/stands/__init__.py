@@ -68,6 +68,9 @@ HOMES = {
     **{f"_functorch.{module}.{name}": "transforms" for module in ("apis", "eager_transforms")
        for name in ("chunk_vmap", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
                     "linearize", "vjp", "vmap")},
+    **{f"functorch.experimental.{name}": "transforms" for name in (
+        "chunk_vmap", "functionalize", "hessian", "jacfwd", "jvp",
+        "replace_all_batch_norm_modules_")},
     **{f"_functorch.make_functional.{name}": "functional_modules" for name in (
         "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble",
         "make_functional", "make_functional_with_buffers")},
@@ -77,8 +80,6 @@ HOMES = {
         "_tuple_flatten_with_keys", "_tuple_unflatten", "is_structseq_instance",
         "treespec_dumps", "treespec_loads")},
     **{f"utils._cxx_pytree.{name}": "trees" for name in ("treespec_dumps", "treespec_loads")},
-    **{f"fx._pytree.{name}": "trees" for name in (
-        "register_pytree_flatten_spec", "tree_flatten_spec")},
     **{f"optim.optimizer.{name}": "training.optimizers" for name in (
         "_default_to_fused_or_foreach", "_disable_dynamo_if_unsupported", "_dispatch_sqrt",
         "_get_capturable_supported_devices", "_get_value", "_stack_if_compiling",
@@ -87,7 +88,7 @@ HOMES = {
         "_element_size", "_flatten_dense_tensors", "_take_tensors", "_unflatten_dense_tensors")},
     **{f"autograd.functional.{name}": "functionals" for name in (
         "_as_tuple", "_construct_standard_basis_for", "_grad_postprocess", "_tuple_postprocess")},
-    "_vmap_internals._vmap": "functionals",
+    "_vmap_internals._vmap": "functionals", "_functorch.eager_transforms._as_tuple": "functionals",
     "distributions.multivariate_normal._precision_to_scale_tril": "functionals",
     "distributions.transforms._clipped_sigmoid": "functionals",
     "_higher_order_ops.associative_scan": "functionals",

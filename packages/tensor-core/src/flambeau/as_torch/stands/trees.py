@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from flambeau.core.pytree import LeafSpec, TreeSpec, tree_flatten, tree_unflatten
@@ -12,8 +11,6 @@ from flambeau.utils import _pytree
 _TYPES = {"builtins.list": list, "builtins.tuple": tuple, "builtins.dict": dict,
           "collections.OrderedDict": OrderedDict}
 _NAMES = {kind: name for name, kind in _TYPES.items()}
-#: Type -> how its objects are taken apart by a structure.
-_by_spec: dict[type, Callable[[Any, Any], list[Any]]] = {}
 
 
 def _list_flatten(d: Any) -> tuple[list[Any], None]:
@@ -111,31 +108,4 @@ def is_structseq_instance(obj: Any) -> bool:
     return isinstance(obj, tuple) and hasattr(type(obj), "n_sequence_fields")
 
 
-def register_pytree_flatten_spec(cls: type, flatten_fn_spec: Callable[[Any, Any], list[Any]],
-                                 flatten_fn_exact_match_spec: Any = None) -> None:
-    """Say how objects of a class are taken apart by a structure."""
-    _by_spec[cls] = flatten_fn_spec
-
-
-def tree_flatten_spec(pytree: Any, spec: TreeSpec) -> list[Any]:
-    """The leaves of a tree by a structure, which says what is looked up in it.
-
-    Args:
-        pytree: The tree; it may be a proxy that stands for one.
-        spec: The structure.
-    """
-    if spec.is_leaf():
-        return [pytree]
-    take = _by_spec.get(spec.type)
-    if take is not None:
-        parts = take(pytree, spec)
-    elif issubclass(spec.type, dict):
-        parts = [pytree[key] for key in spec.context]
-    else:
-        parts = [pytree[at] for at in range(spec.num_children)]
-    return [leaf for part, child in zip(parts, spec.children_specs, strict=True)
-            for leaf in tree_flatten_spec(part, child)]
-
-
-__all__ = ["is_structseq_instance", "register_pytree_flatten_spec", "tree_flatten_spec",
-           "tree_unflatten", "treespec_dumps", "treespec_loads"]
+__all__ = ["is_structseq_instance", "tree_unflatten", "treespec_dumps", "treespec_loads"]

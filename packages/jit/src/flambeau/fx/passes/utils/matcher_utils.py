@@ -225,10 +225,10 @@ def _by_name(pn: Node, gn: Node) -> tuple[Any, Any]:
     same = len(pn.args) == len(gn.args) and pn.kwargs.keys() == gn.kwargs.keys()
     if same or pn.op != "call_function" or not callable(pn.target):
         return (pn.args, pn.kwargs), (gn.args, gn.kwargs)
-    import inspect
+    from flambeau.fx.operator_schemas import signature_of
 
     try:
-        signature = inspect.signature(pn.target)
+        signature = signature_of(pn.target)
         left = signature.bind(*pn.args, **pn.kwargs)
         right = signature.bind(*gn.args, **gn.kwargs)
     except (TypeError, ValueError):
