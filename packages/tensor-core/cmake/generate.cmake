@@ -2,9 +2,9 @@
 # the build folder's gen/ is named here, relative to gen/.
 set(GENERATED_BASE_NAMES ops_table.cpp run_table.cpp pw_programs.cpp)    # compiled once
 set(GENERATED_KERNEL_NAMES
-  pw_bytecode.cpp pw_arithmetic.cpp pw_special.cpp pw_functions.cpp pw_activations.cpp
+  pw_loops.cpp pw_arithmetic.cpp pw_special.cpp pw_functions.cpp pw_activations.cpp
   pw_comparison.cpp pw_transcendental.cpp pw_numbers.cpp pw_loss.cpp
-  pw_table.cpp)  # compiled once per ISA level, the longest first
+  pw_bytecode.cpp pw_table.cpp)  # compiled once per ISA level, the longest first
 # Headers and .pxi files, included by others.
 set(GENERATED_OTHER_NAMES op_index.h op_index.pxi opdef_enums.h opdef_enums.pxi pw_helpers.h
   tensor.pxi)

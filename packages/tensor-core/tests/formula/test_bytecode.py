@@ -11,7 +11,11 @@ from cpp import DTYPES, same_bits
 
 from flambeau.core.formula import FormulaError, evaluate, helpers, parse
 from flambeau.core.formula.bytecode import FIRST_OPCODE, MAX_REGISTERS, NEVER, assemble
-from flambeau.core.formula.interpreter import TILE_BYTES, bytecode_interpreter_source
+from flambeau.core.formula.interpreter import (
+    TILE_BYTES,
+    bytecode_interpreter_source,
+    bytecode_loops_source,
+)
 from flambeau.core.formula.opcodes import ARGUMENTS as OPERANDS
 from flambeau.core.formula.opcodes import opcodes
 from flambeau.core.formula.pairs import PAIRS, pair_name
@@ -44,7 +48,8 @@ def library(compiler):
     """Both interpreters, compiled."""
     if not compiler.cpu_has_fma:
         pytest.skip("needs a processor with FMA")
-    source = helpers() + SCALARS + EXPORT + bytecode_interpreter_source(*INTERPRETERS)
+    interpreter = bytecode_loops_source() + bytecode_interpreter_source(*INTERPRETERS)
+    source = helpers() + SCALARS + EXPORT + interpreter
     return compiler.library(source, "-march=x86-64-v3")
 
 

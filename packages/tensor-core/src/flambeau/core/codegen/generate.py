@@ -37,13 +37,14 @@ def main() -> None:
         compat_stubs,
         kernels,
         namespace_stubs,
+        packed_table,
         programs,
         slots,
         stubs,
         tables,
     )
 
-    sources = (tables, kernels, programs, slots)
+    sources = (tables, packed_table, kernels, programs, slots)
     typed = (stubs, compat_stubs, namespace_stubs)
     for out, modules in ((arguments.out, sources), (arguments.stubs, typed)):
         for module in modules:

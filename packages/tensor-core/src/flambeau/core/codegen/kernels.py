@@ -7,7 +7,10 @@ from __future__ import annotations
 from flambeau.core.codegen.plan import PointwisePlan, kernel_name, module_of, pointwise_plans
 from flambeau.core.codegen.programs import PROGRAM
 from flambeau.core.formula.expr import param
-from flambeau.core.formula.interpreter import bytecode_interpreter_source
+from flambeau.core.formula.interpreter import (
+    bytecode_interpreter_source,
+    bytecode_loops_source,
+)
 from flambeau.core.formula.opcodes import FUNCTIONS
 from flambeau.core.formula.parse import parse
 from flambeau.core.formula.render_c import helpers, render_function
@@ -28,7 +31,7 @@ HEAD = """// Generated from the operator definitions; do not edit.
 def files() -> dict[str, str]:
     guard = "// Generated; do not edit.\n#pragma once\n"
     texts = {"pw_helpers.h": guard + helpers("c++"), "pw_table.cpp": _table(),
-             "pw_bytecode.cpp": _interpreter()}
+             "pw_bytecode.cpp": _interpreter(), "pw_loops.cpp": _loops()}
     return texts | _units()
 
 
@@ -52,7 +55,14 @@ def _interpreter() -> str:
     run, stream = (f"FL_CAT(fl_{verb}_bytecode_, FL_ISA)" for verb in ("run", "stream"))
     kernels = {key: f"FL_CAT({name}, FL_ISA)" for key, name in _opcode_kernels().items()}
     declarations = "".join(map(_declaration, (run, stream, *kernels.values())))
-    return HEAD + declarations + bytecode_interpreter_source(run, stream, kernels)
+    loop = _level("loops") + "#define FL_BC_LOOP(N) FL_CAT(fl_bc_loop##N##_, FL_ISA_loops)\n"
+    return HEAD + declarations + loop + bytecode_interpreter_source(run, stream, kernels)
+
+
+def _loops() -> str:
+    """The bytecode's loops, but for those that have the name of a kernel."""
+    loop = "#define FL_BC_LOOP(N) FL_CAT(fl_bc_loop##N##_, FL_ISA)\n"
+    return HEAD + loop + bytecode_loops_source(_opcode_kernels())
 
 
 def _opcode_kernels() -> dict[tuple[str, str], str]:
@@ -157,12 +167,16 @@ def _scalar(kind: str, i: int) -> str:
 
 
 def _table() -> str:
+    """A function that fills the table of kernels.
+
+    Instructions that do so take a fifth of the bytes of pointers with their relocations.
+    """
     functions = set(_opcode_kernels().values())
     modules = sorted({module_of(plan.opdef) for plan in pointwise_plans()})
     lines = [HEAD, *map(_level, modules)]
-    rows = []
-    for plan in pointwise_plans():
-        cells = dict.fromkeys((*KINDS, "unsigned"), "nullptr")
+    columns = {kind: column for column, kind in enumerate((*KINDS, "unsigned"))}
+    cells = []
+    for row, plan in enumerate(pointwise_plans()):
         for kind, formula in plan.kernels:
             name = kernel_name(plan, formula)
             cell = f"FL_CAT({name}, FL_ISA_{module_of(plan.opdef)})"
@@ -171,11 +185,9 @@ def _table() -> str:
             elif name in functions:
                 cell = f"FL_CAT({name}, FL_ISA)"
             lines.append(_declaration(cell))
-            cells[formula] = cell
-        rows.append(f"    {{{', '.join(cells.values())}}},\n")
-    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT];\n')
-    lines.append('extern "C" const fl_pw_fn FL_CAT(fl_pw_table_, FL_ISA)[][FL_KERNEL_COUNT] = {\n')
-    return "".join([*lines, *rows, "};\n"])
+            cells.append(f"    rows[{row}][{columns[formula]}] = {cell};\n")
+    fill = "void FL_CAT(fl_fill_pw_kernels_, FL_ISA)(fl_pw_fn (*rows)[FL_KERNEL_COUNT])"
+    return "".join([*lines, f"{fill};\n{fill} {{\n", *cells, "}\n"])
 
 
 def _level(module: str) -> str:

@@ -23,10 +23,10 @@ static void unpack(const unsigned char *packed, char *code, int size) {
         code[i] = bits & 1 ? (char)*packed++ : 0;
     }
 }
-/* One function for all programs: theirs only pass their code. */
+/* One function for all programs: theirs only pass their code, where registers are free. */
 __attribute__((noinline))
-static void interpret(const unsigned char *packed, char *unpacked, const void *const *in,
-                      void *const *out, const fl_scalar *s, int64_t n) {
+static void interpret(char *unpacked, const void *const *in, void *const *out,
+                      const fl_scalar *s, int64_t n, const unsigned char *packed) {
     if (!__atomic_load_n(unpacked, __ATOMIC_ACQUIRE)) {
         static Mutex mutex;
         MutexGuard guard(mutex);
@@ -43,14 +43,15 @@ static void interpret(const unsigned char *packed, char *unpacked, const void *c
               int64_t n) {                                                                       \\
         static const unsigned char packed[] = __VA_ARGS__;                                       \\
         alignas(16) static char unpacked[CODE + size];                                           \\
-        interpret(packed, unpacked, in, out, s, n);                                              \\
+        interpret(unpacked, in, out, s, n, packed);                                              \\
     }
 """
 
 
 def files() -> dict[str, str]:
-    lines = [_HEAD]
-    for plan in pointwise_plans():
+    plans = pointwise_plans()
+    lines = [_HEAD, f"fl_pw_fn fl_pw_kernels[{len(plans)}][FL_KERNEL_COUNT];\n"]
+    for plan in plans:
         for kind, formula in plan.kernels:
             code = _code(plan, kind, formula)
             name = f"{kernel_name(plan, formula)}{PROGRAM}"

@@ -45,30 +45,15 @@ static fl_value ints(int64_t *p, uint32_t n) {
 
 def files() -> dict[str, str]:
     opdefs = numbered_opdefs()
-    parts = [HEAD, *_declarations(opdefs)]
+    parts = [HEAD, *function_declarations(opdefs)]
     parts += _definitions(opdefs)
     parts.append("fl_op fl_builtin_ops[] = {\n")
     parts += [f"    {_entry(i, opdef, json.dumps(opdef.doc))},\n" for i, opdef in enumerate(opdefs)]
     parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
     parts.append(_exports())
-    return {"ops_table.cpp": "".join(parts), "run_table.cpp": _run_table(opdefs),
-            "op_index.h": _indices(),
+    return {"ops_table.cpp": "".join(parts), "op_index.h": _indices(),
             "op_index.pxi": _cython_indices(), "opdef_enums.h": _enums(),
             "opdef_enums.pxi": _cython_enums()}
-
-
-def _run_table(opdefs: list[OpDef]) -> str:
-    """The table of the runtime without Python: without composites, docs and Python names."""
-    kept = [opdef for opdef in opdefs if opdef.category != "composite"]
-    parts = [HEAD.split("#include", 1)[0], '#include "dispatch/pointwise.h"\n',
-             '#include "dispatch/objects.h"\n', HEAD[HEAD.index("static fl_value none"):]]
-    parts += [*_declarations(kept), *_definitions(kept)]
-    parts.append("fl_op fl_builtin_ops[] = {\n")
-    parts += [f"    {_entry(i, opdef, doc='nullptr')},\n" if opdef.category != "composite" else
-              f'    {{sizeof(fl_op), FL_COMPOSITE, 0, 0, 0, "{opdef.name}", "{opdef.overload}"}},\n'
-              for i, opdef in enumerate(opdefs)]
-    parts.append(f"}};\nconst int fl_builtin_count = {len(opdefs)};\n")
-    return "".join(parts)
 
 
 def _indices() -> str:
@@ -98,11 +83,11 @@ def _cython_enums() -> str:
             f"cdef tuple _CATEGORIES = {CATEGORIES}\ncdef tuple _DTYPE_RULES = {DTYPE_RULES}\n")
 
 
-def _infer(opdef: OpDef) -> str:
+def infer_name(opdef: OpDef) -> str:
     return "fl_infer_" + (opdef.infer or _shared(opdef))
 
 
-def _run(opdef: OpDef) -> str:
+def run_name(opdef: OpDef) -> str:
     return "fl_run_" + (opdef.run or _shared(opdef))
 
 
@@ -110,9 +95,9 @@ def _shared(opdef: OpDef) -> str:
     return "pointwise" if opdef.category == "pointwise" else opdef.symbol
 
 
-def _declarations(opdefs: list[OpDef]):
-    infers = sorted({_infer(r) for r in opdefs if r.category != "composite"})
-    runs = sorted({_run(r) for r in opdefs if r.category not in ("composite", "view")})
+def function_declarations(opdefs: list[OpDef]):
+    infers = sorted({infer_name(r) for r in opdefs if r.category != "composite"})
+    runs = sorted({run_name(r) for r in opdefs if r.category not in ("composite", "view")})
     for name in sorted({opdef.call for opdef in opdefs if opdef.call}):
         yield f"int fl_call_{name}(const fl_op *, const fl_value *, int, fl_value *);\n"
     for name in infers:
@@ -128,7 +113,7 @@ def _definitions(opdefs: list[OpDef]):
         params = ", ".join(_param(opdef, p) for p in opdef.params)
         name = f"p_{opdef.symbol}"
         first = lists.setdefault(params, name)
-        yield "".join(_list_default(opdef, p) for p in opdef.params)
+        yield "".join(list_default(opdef, p) for p in opdef.params)
         yield (f"static const fl_param {name}[] = {{{params}}};\n" if first == name else
                f"static const fl_param *const {name} = {first};\n")
         yield _extra(opdef)
@@ -143,7 +128,7 @@ def _extra(opdef: OpDef) -> str:
     return text
 
 
-def _list_default(opdef: OpDef, p: Param) -> str:
+def list_default(opdef: OpDef, p: Param) -> str:
     if p.role not in ("Ints", "Dims", "Shape") or not p.has_default or p.default is None:
         return ""
     values = p.default if isinstance(p.default, (tuple, list)) else [p.default]
@@ -152,15 +137,19 @@ def _list_default(opdef: OpDef, p: Param) -> str:
 
 
 def _param(opdef: OpDef, p: Param) -> str:
-    flags = [name for name, on in (("FL_P_OPTIONAL", p.optional), ("FL_P_KEYWORD", p.keyword),
-                                   ("FL_P_DEFAULT", p.has_default),
-                                   ("FL_P_VARIADIC", p.variadic),
-                                   ("FL_P_WRITES", p.writes and opdef.category == "kernel")) if on]
-    default = _default(opdef, p) if p.has_default else "none()"
-    return f'{{"{p.name}", {ROLES[p.role]}, {" | ".join(flags) or "0"}, {{}}, {default}}}'
+    default = default_value(opdef, p) if p.has_default else "none()"
+    return f'{{"{p.name}", {ROLES[p.role]}, {param_flags(opdef, p)}, {{}}, {default}}}'
 
 
-def _default(opdef: OpDef, p: Param) -> str:
+def param_flags(opdef: OpDef, p: Param) -> str:
+    """Flags of a parameter, as an expression of C++."""
+    return " | ".join(name for name, on in (
+        ("FL_P_OPTIONAL", p.optional), ("FL_P_KEYWORD", p.keyword),
+        ("FL_P_DEFAULT", p.has_default), ("FL_P_VARIADIC", p.variadic),
+        ("FL_P_WRITES", p.writes and opdef.category == "kernel")) if on) or "0"
+
+
+def default_value(opdef: OpDef, p: Param) -> str:
     value = p.default
     if value is None:
         return "none()"
@@ -176,7 +165,7 @@ def _default(opdef: OpDef, p: Param) -> str:
     return f"integer({value})"
 
 
-def _literals(opdef: OpDef) -> tuple[str, str]:
+def literal_table(opdef: OpDef) -> tuple[str, str]:
     """The table of numbers that have kernels of their own, and what the definition says of it."""
     if not opdef.literals:
         return "", "nullptr, 0, 0"
@@ -192,19 +181,24 @@ def _literals(opdef: OpDef) -> tuple[str, str]:
 
 
 def _pointwise(opdef: OpDef) -> str:
+    table, literals = literal_table(opdef)
+    head, kernel, lists = pointwise_facts(opdef)
+    inside = ", ".join(f"{{{', '.join(map(str, each)) or '0'}}}" for each in lists)
+    return (f"{table}static const fl_pointwise w_{opdef.symbol} = {{{', '.join(map(str, head))}, "
+            f"{inside}, {kernel}, nullptr, {{}}, {literals}}};\n")
+
+
+def pointwise_facts(opdef: OpDef) -> tuple[list[int], int, list[list[int]]]:
+    """Of an ``fl_pointwise``: its numbers up to the kinds, its kernels' row, its lists."""
     plan = {p.opdef.key: p for p in pointwise_plans()}[opdef.key]
-    table, literals = _literals(opdef)
     names = [p.name for p in opdef.params]
-    operands = ", ".join(str(names.index(p.name)) for p in opdef.operands)
-    masks = ", ".join(str(int(p.role == "Mask")) for p in opdef.operands)
-    scalars = ", ".join(str(names.index(p.name)) for p in opdef.scalars) or "0"
     bits = sum(1 << KINDS.index(k) for k in plan.kinds) | plan.has_unsigned << len(KINDS)
-    results = ", ".join(str(KINDS.index(plan.result_kind(k))) for k in KINDS)
-    writes = ", ".join(str(w) for w in plan.writes)
-    return (f"{table}static const fl_pointwise w_{opdef.symbol} = {{{len(opdef.operands)}, "
-            f"{len(opdef.scalars)}, {len(opdef.outputs)}, {bits}, {{{operands}}}, {{{masks}}}, "
-            f"{{{scalars}}}, {{{results}}}, {{{writes}}}, {plan.index}, nullptr, {{}}, "
-            f"{literals}}};\n")
+    head = [len(opdef.operands), len(opdef.scalars), len(opdef.outputs), bits]
+    lists = [[names.index(p.name) for p in opdef.operands],
+             [int(p.role == "Mask") for p in opdef.operands],
+             [names.index(p.name) for p in opdef.scalars],
+             [KINDS.index(plan.result_kind(k)) for k in KINDS], list(plan.writes)]
+    return head, plan.index, lists
 
 
 def _entry(index: int, opdef: OpDef, doc: str) -> str:
@@ -212,27 +206,37 @@ def _entry(index: int, opdef: OpDef, doc: str) -> str:
         opdef.category, "fl_call_generic")
     if opdef.call:
         call = f"fl_call_{opdef.call}"
-    infer = "nullptr" if opdef.category == "composite" else _infer(opdef)
-    run = "nullptr" if opdef.category in ("composite", "view") else _run(opdef)
+    infer = "nullptr" if opdef.category == "composite" else infer_name(opdef)
+    run = "nullptr" if opdef.category in ("composite", "view") else run_name(opdef)
     private = {"pointwise": f"&w_{opdef.symbol}", "reduction": f"&o_{opdef.symbol}"}.get(
         opdef.category, "nullptr")
-    flags = " | ".join(name for name, on in (
+    return (f'{{sizeof(fl_op), {shape_of_call(opdef)}, "{opdef.name}", "{opdef.overload}", {doc}, '
+            f"p_{opdef.symbol}, {infer}, {run}, {call}, {private}, {op_flags(opdef)}, {index}, "
+            f"nullptr, {{0, 0, FL_PARAMETER_COUNTS({parameter_counts(opdef)}), 0}}}}")
+
+
+def shape_of_call(opdef: OpDef) -> str:
+    """Category, rule of dtypes, and how many parameters and results there are."""
+    rule = DTYPE_RULES.index(opdef.rule)
+    counts = f"{len(opdef.params)}, {len(opdef.outputs)}"
+    return f"{_CATEGORY[opdef.category]}, {rule}, {counts}"
+
+
+def op_flags(opdef: OpDef) -> str:
+    """Flags of an operator, as an expression of C++."""
+    return " | ".join(name for name, on in (
         ("FL_O_DIFFERENTIABLE", opdef.differentiable), ("FL_O_LIST", opdef.list_output),
         ("FL_O_RANDOM", opdef.random),
         *((flag, says(opdef)) for flag, says in _CORE_FLAGS.items()),
-        *((flag, flag in _AUTOCAST[opdef.autocast]) for flag in _AUTOCAST_FLAGS)) if on)
-    rule = DTYPE_RULES.index(opdef.rule)
-    return (f'{{sizeof(fl_op), {_CATEGORY[opdef.category]}, {rule}, {len(opdef.params)}, '
-            f'{len(opdef.outputs)}, "{opdef.name}", "{opdef.overload}", {doc}, '
-            f"p_{opdef.symbol}, {infer}, {run}, {call}, {private}, {flags or 0}, {index}, nullptr, "
-            f"{{0, 0, {_counts(opdef)}, 0}}}}")
+        *((flag, flag in _AUTOCAST[opdef.autocast]) for flag in _AUTOCAST_FLAGS)) if on) or "0"
 
 
-def _counts(opdef: OpDef) -> str:
+def parameter_counts(opdef: OpDef) -> str:
+    """How many parameters may be given by position, and how many must be given."""
     keywords = [p.keyword for p in opdef.params]
     positional = keywords.index(True) if any(keywords) else len(keywords)
     required = sum(not p.has_default and not p.variadic for p in opdef.params)
-    return f"FL_PARAMETER_COUNTS({positional}, {required})"
+    return f"{positional}, {required}"
 
 
 def _exports() -> str:

@@ -1,12 +1,12 @@
-"""C++ source of the bytecode interpreter, generated from the opcode table.
+"""C++ source of the bytecode interpreter and of its loops, generated from the opcode table.
 
-The text needs ``helpers('c++')`` and a union ``fl_scalar`` with members ``double f``,
-``int64_t i`` and ``double c[2]`` before it.
+The texts need ``helpers('c++')`` and a union ``fl_scalar`` with members ``double f``,
+``int64_t i`` and ``double c[2]`` before them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from importlib import resources
 
 from .bytecode import FIRST_OPCODE, MAGIC, MAX_REGISTERS, NEVER
@@ -28,17 +28,24 @@ _MEMORY = {
 }
 
 
+def bytecode_loops_source(kernels: Container[tuple[str, str]] = ()) -> str:
+    """The loop of each opcode, but for those that are kernels of their own."""
+    loops = (_loop(number, opcode) for number, (key, opcode) in enumerate(opcodes().items())
+             if key not in kernels)
+    return _text("loops.h") + "".join(loops)
+
+
 def bytecode_interpreter_source(
     name: str, streams: str, kernels: Mapping[tuple[str, str], str] | None = None
 ) -> str:
     """The interpreter: a function ``name(code, in, out, scalars, n)`` over packed bytecode.
 
+    It calls the loops of ``bytecode_loops_source``.
     ``streams`` names another one, for operands that do not lie in a cache. ``in`` and ``out`` are
     contiguous arrays; an output may be the memory of an input of the same element size.
     ``kernels`` names functions that do what an opcode does, by its operation and type, which are
     called instead of being compiled again and have the arguments of the interpreter.
     """
-    runtime = resources.files(__package__).joinpath("include", "interpreter.h").read_text()
     constants = {
         "FL_BC_BYTES": TILE_BYTES,
         "FL_BC_SMALL_REGISTERS": SMALL_REGISTERS,
@@ -51,20 +58,27 @@ def bytecode_interpreter_source(
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     table = opcodes()
-    loops = "".join(
-        _loop(number, opcode, (kernels or {}).get(key))
+    declared = "".join(
+        _declaration(number, opcode, (kernels or {}).get(key))
         for number, (key, opcode) in enumerate(table.items())
     )
-    names = ",\n".join(f"    fl_bc_loop{number}" for number in range(len(table)))
-    before, after = runtime.split("/* OPCODES */\n")
-    array = f"static const fl_bc_fn fl_bc_table[] = {{\n{names},\n}};\n"
-    return defines + before + loops + array + after
+    cases = "".join(f"    FL_BC_CASE({number})\n" for number in range(len(table)))
+    text = _text("interpreter.h")
+    return defines + text.replace("/* OPCODES */\n", declared).replace("/* CASES */\n", cases)
 
 
-def _loop(number: int, opcode: Opcode, kernel: str | None) -> str:
-    title = f"/* {opcode.op} {opcode.type} */\n"
+def _text(name: str) -> str:
+    return resources.files(__package__).joinpath("include", name).read_text()
+
+
+def _declaration(number: int, opcode: Opcode, kernel: str | None) -> str:
     if kernel:
-        return f"{title}FL_BC_CALL({number}, {len(opcode.args)}, {kernel})\n"
+        return f"FL_BC_CALL({number}, {len(opcode.args)}, {kernel})\n"
+    return f"FL_BC_ELSEWHERE({number})\n"
+
+
+def _loop(number: int, opcode: Opcode) -> str:
+    title = f"/* {opcode.op} {opcode.type} */\n"
     kinds = dict(zip(ARGUMENTS, opcode.args, strict=False))
     kinds = {name: "bool" if kind == "b" else kind for name, kind in kinds.items()}
     compute = "f64" if opcode.type in ("f64", "i64") else "f32"

@@ -7,72 +7,33 @@ struct fl_bc_head {
 struct fl_bc_line {
     uint16_t op, target, arg[5];
 };
-typedef void (*fl_bc_fn)(const fl_bc_line *line, void *const *registers, int64_t n);
 
-/* One loop per opcode. Where the formula has a rare case, elements in it are corrected by a second
- * pass, which reads the operands again: such an opcode never writes over an operand. */
-#define FL_BC_BODY(N, CALL)                                                                      \
-    if constexpr (!fl_bc_##N##_has_rare) {                                                       \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) d[i] = fl_bc_##N CALL;              \
-    } else {                                                                                     \
-        int32_t rare = 0;                                                                        \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                   \
-            d[i] = fl_bc_##N CALL;                                                               \
-            rare |= (int32_t)fl_bc_##N##_rare CALL;                                              \
-        }                                                                                        \
-        for (int64_t i = 0; rare && i < n; i++)                                                  \
-            if (fl_bc_##N##_rare CALL) d[i] = fl_bc_##N##_slow CALL;                             \
-    }
-#define FL_BC_HEAD(N, R)                                                                         \
-    static void fl_bc_loop##N(const fl_bc_line *line, void *const *r, int64_t n) {               \
-        R *d = (R *)r[line->target];
-#define FL_BC_OPERAND(T, NAME, I) const T *NAME = (const T *)r[line->arg[I]];
-#define FL_BC_LOOP1(N, R, A)                                                                     \
-    FL_BC_HEAD(N, R)                                                                             \
-    FL_BC_OPERAND(A, a, 0)                                                                       \
-    FL_BC_BODY(N, (a[i]))                                                                        \
-    }
-#define FL_BC_LOOP2(N, R, A, B)                                                                  \
-    FL_BC_HEAD(N, R)                                                                             \
-    FL_BC_OPERAND(A, a, 0)                                                                       \
-    FL_BC_OPERAND(B, b, 1)                                                                       \
-    FL_BC_BODY(N, (a[i], b[i]))                                                                  \
-    }
-#define FL_BC_LOOP3(N, R, A, B, C)                                                               \
-    FL_BC_HEAD(N, R)                                                                             \
-    FL_BC_OPERAND(A, a, 0)                                                                       \
-    FL_BC_OPERAND(B, b, 1)                                                                       \
-    FL_BC_OPERAND(C, c, 2)                                                                       \
-    FL_BC_BODY(N, (a[i], b[i], c[i]))                                                            \
-    }
-#define FL_BC_LOOP4(N, R, A, B, C, D)                                                            \
-    FL_BC_HEAD(N, R)                                                                             \
-    FL_BC_OPERAND(A, a, 0)                                                                       \
-    FL_BC_OPERAND(B, b, 1)                                                                       \
-    FL_BC_OPERAND(C, c, 2)                                                                       \
-    FL_BC_OPERAND(D, e, 3)                                                                       \
-    FL_BC_BODY(N, (a[i], b[i], c[i], e[i]))                                                      \
-    }
-#define FL_BC_LOOP5(N, R, A, B, C, D, E)                                                         \
-    FL_BC_HEAD(N, R)                                                                             \
-    FL_BC_OPERAND(A, a, 0)                                                                       \
-    FL_BC_OPERAND(B, b, 1)                                                                       \
-    FL_BC_OPERAND(C, c, 2)                                                                       \
-    FL_BC_OPERAND(D, e, 3)                                                                       \
-    FL_BC_OPERAND(E, f, 4)                                                                       \
-    FL_BC_BODY(N, (a[i], b[i], c[i], e[i], f[i]))                                                \
-    }
-
-/* An opcode that is a kernel of its own. */
+#ifndef FL_BC_LOOP
+#define FL_BC_LOOP(N) fl_bc_loop##N
+#endif
+/* An opcode whose loop is compiled elsewhere (loops.h), and one that is a kernel of its own, whose
+ * arguments stay as they are (`used`): its call is a jump. */
+#define FL_BC_ELSEWHERE(N) void FL_BC_LOOP(N)(const uint16_t *line, void *const *r, int64_t n);
 #define FL_BC_CALL(N, ARITY, KERNEL)                                                             \
-    static void fl_bc_loop##N(const fl_bc_line *line, void *const *r, int64_t n) {               \
+    __attribute__((noinline, used))                                                              \
+    static void FL_BC_LOOP(N)(const uint16_t *line, void *const *r, int64_t n) {                 \
         const void *in[ARITY];                                                                   \
-        for (int i = 0; i < ARITY; i++) in[i] = r[line->arg[i]];                                 \
-        void *const out[] = {r[line->target]};                                                   \
+        for (int i = 0; i < ARITY; i++) in[i] = r[line[2 + i]];                                  \
+        void *const out[] = {r[line[1]]};                                                        \
         KERNEL(nullptr, in, out, nullptr, n);                                                    \
     }
 
 /* OPCODES */
+
+/* A switch, not a table of functions: its cases are distances of four bytes, where pointers take
+ * eight, and 24 of relocations. */
+#define FL_BC_CASE(N) case N: return FL_BC_LOOP(N)(&line->op, r, n);
+__attribute__((noinline))
+static void fl_bc_call(const fl_bc_line *line, void *const *r, int64_t n) {
+    switch (line->op - FL_BC_FIRST) {
+/* CASES */
+    }
+}
 
 enum { FL_BC_CONST, FL_BC_SCALAR, FL_BC_PART, FL_BC_PAIR };
 enum { FL_BC_F32, FL_BC_F64, FL_BC_I32, FL_BC_I64, FL_BC_B };
@@ -128,7 +89,7 @@ static void fl_bc_step(const fl_bc_line *line, void *const *r, int64_t n) {
         return single ? fl_bc_pair<float>(r[line->target], r[line->arg[0]], r[line->arg[1]], n)
                       : fl_bc_pair<double>(r[line->target], r[line->arg[0]], r[line->arg[1]], n);
     default:
-        return fl_bc_table[line->op - FL_BC_FIRST](line, r, n);
+        return fl_bc_call(line, r, n);
     }
 }
 
@@ -216,7 +177,7 @@ static void fl_bc_run(const void *code, const void *const *in, void *const *out,
         for (const fl_bc_line *line = body; line < last; line++) fl_bc_step(line, r, m);
         for (int i = 0; i < copies; i++)
             if (r[last[i].arg[0]] != r[last[i].target])
-                fl_bc_table[last[i].op - FL_BC_FIRST](last + i, r, m);
+                fl_bc_call(last + i, r, m);
     }
 }
 

@@ -44,8 +44,7 @@ struct fl_pointwise {
  * where order or division make it another one than that of int64; its tiles are int64. */
 static const int FL_PW_UNSIGNED = FL_KIND_COUNT;
 static const int FL_KERNEL_COUNT = FL_KIND_COUNT + 1;
-typedef const fl_pw_fn (*fl_pw_table)[FL_KERNEL_COUNT];
-extern fl_pw_table fl_pw_kernels;
+extern fl_pw_fn fl_pw_kernels[][FL_KERNEL_COUNT];
 
 /* Movement of tiles between strided memory of any dtype and contiguous memory of a kind:
  * `rows` x `cols` elements, element strides s1 (rows) and s0 (columns). Per ISA level. FL_K_RAW16

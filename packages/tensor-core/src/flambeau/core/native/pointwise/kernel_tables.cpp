@@ -2,7 +2,6 @@
 #include "dispatch/pointwise.h"
 #include "runtime/isa.h"
 
-fl_pw_table fl_pw_kernels = nullptr;
 const fl_tile_moves *fl_moves = nullptr;
 static fl_pw_fn interpreters[2];
 fl_pw_fn fl_bytecode_interpreter(bool streams) { return interpreters[streams]; }
@@ -21,17 +20,19 @@ fl_pw_fn fl_bytecode_interpreter(bool streams) { return interpreters[streams]; }
                                  const fl_scalar *, int64_t);                                    \
     void fl_stream_bytecode_##level(const void *, const void *const *, void *const *,            \
                                     const fl_scalar *, int64_t);                                 \
-    extern "C" const fl_pw_fn fl_pw_table_##level[][FL_KERNEL_COUNT];
+    void fl_fill_pw_kernels_##level(fl_pw_fn (*rows)[FL_KERNEL_COUNT]);
 LEVELS(DECLARE)
 
 void fl_kernels_init(void) {
     int isa = fl_isa_level();
+    void (*fill)(fl_pw_fn (*rows)[FL_KERNEL_COUNT]) = nullptr;
 #define PICK(level, code)                                                                        \
     if (isa >= code) {                                                                           \
         fl_moves = &fl_tile_moves_##level;                                                       \
         interpreters[false] = fl_run_bytecode_##level;                                           \
         interpreters[true] = fl_stream_bytecode_##level;                                         \
-        fl_pw_kernels = fl_pw_table_##level;                                                     \
+        fill = fl_fill_pw_kernels_##level;                                                       \
     }
     LEVELS(PICK)
+    fill(fl_pw_kernels);
 }

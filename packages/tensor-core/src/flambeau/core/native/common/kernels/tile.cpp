@@ -161,6 +161,46 @@ template <class D, class S>
 constexpr Conversion conversion = {sizeof(S), sizeof(D), convert_any_row<D, S>};
 template <class T> constexpr Conversion conversion<T, T> = {sizeof(T), sizeof(T), nullptr};
 
+/* What is stored but not computed with is converted through one kind of number alone, M: float8
+ * through float, complex32 through complex numbers. Other kinds meet it seldom, and take the two
+ * conversions that there are. */
+FL_ONCE void convert_in_pieces(const Conversion &first, const Conversion &second, char *out,
+                               const char *in, int64_t n) {
+    const int64_t PIECE_ELEMENTS = 64;
+    alignas(64) char piece[PIECE_ELEMENTS * sizeof(double)];    /* complex64 is as large */
+    for (int64_t i = 0; i < n; i += PIECE_ELEMENTS) {
+        const int64_t count = n - i < PIECE_ELEMENTS ? n - i : PIECE_ELEMENTS;
+        first.row(piece, in + i * first.from, count);
+        second.row(out + i * second.to, piece, count);
+    }
+}
+
+template <class D, class M, class S> void convert_by_way(void *out, const void *in, int64_t n) {
+    static_assert(sizeof(M) <= sizeof(double), "the piece");
+    convert_in_pieces(conversion<M, S>, conversion<D, M>, (char *)out, (const char *)in, n);
+}
+
+template <class D, class M, class S>
+constexpr Conversion by_way = {sizeof(S), sizeof(D), convert_by_way<D, M, S>};
+template <class M, class S> constexpr Conversion by_way<M, M, S> = conversion<M, S>;
+template <class D, class M> constexpr Conversion by_way<D, M, M> = conversion<D, M>;
+
+template <class T> struct real_part { using type = void; };
+template <> struct real_part<fl_c64> { using type = float; };
+template <> struct real_part<fl_c128> { using type = double; };
+template <class T> using real_of = typename real_part<T>::type;
+template <class T> constexpr bool is_complex = !std::is_void_v<real_of<T>>;
+
+/* Complex numbers and others meet by way of the real part, too; bool asks for both parts. */
+template <class D, class S> constexpr const Conversion &route() {
+    if constexpr (is_complex<D> && !is_complex<S>)
+        return by_way<D, real_of<D>, S>;
+    else if constexpr (is_complex<S> && !is_complex<D> && !std::is_same_v<D, fl_bool>)
+        return by_way<D, real_of<S>, S>;
+    else
+        return conversion<D, S>;
+}
+
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Conversions of strided elements take two passes, the first of which is shared by all dtypes of a
@@ -243,35 +283,17 @@ FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int6
 
 template <class S, class K>
 void gather(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
-    gather_by(conversion<K, S>, tile, src, rows, cols, s1, s0);
+    gather_by(route<K, S>(), tile, src, rows, cols, s1, s0);
 }
 
 template <class K, class D>
 void scatter(void *dst, const void *tile, int64_t rows, int64_t cols, int64_t s1, int64_t s0) {
-    scatter_by(conversion<D, K>, dst, tile, rows, cols, s1, s0);
+    scatter_by(route<D, K>(), dst, tile, rows, cols, s1, s0);
 }
 
 #define GATHERS(S, ...)                                                                          \
     { gather<S, float>, gather<S, double>, gather<S, int64_t>, gather<S, fl_bool>,               \
       gather<S, fl_c64>, gather<S, fl_c128>, __VA_ARGS__ }
-/* What is stored but not computed with is converted through one kind of number alone, M: float8
- * through float, complex32 through complex numbers. Other kinds meet it seldom, and take the two
- * conversions that there are. */
-template <class D, class M, class S> void convert_by_way(void *out, const void *in, int64_t n) {
-    const int64_t PIECE_ELEMENTS = 64;
-    M piece[PIECE_ELEMENTS];
-    for (int64_t i = 0; i < n; i += PIECE_ELEMENTS) {
-        const int64_t count = n - i < PIECE_ELEMENTS ? n - i : PIECE_ELEMENTS;
-        conversion<M, S>.row(piece, (const S *)in + i, count);
-        conversion<D, M>.row((D *)out + i, piece, count);
-    }
-}
-
-template <class D, class M, class S>
-constexpr Conversion by_way = {sizeof(S), sizeof(D), convert_by_way<D, M, S>};
-template <class M, class S> constexpr Conversion by_way<M, M, S> = conversion<M, S>;
-template <class D, class M> constexpr Conversion by_way<D, M, M> = conversion<D, M>;
-
 template <class S, class M, class K>
 void gather_stored(void *tile, const void *src, int64_t rows, int64_t cols, int64_t s1,
                    int64_t s0) {

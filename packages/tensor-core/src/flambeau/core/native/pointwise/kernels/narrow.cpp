@@ -111,10 +111,12 @@ void clamp(const void *from, int64_t low, int64_t high, void *to, int64_t n) {
 }  // namespace
 
 #define FL_EACH(OP) {run<OP, uint8_t>, run<OP, int8_t>, run<OP, int16_t>, run<OP, int32_t>}
+/* Where bytes give the same bits with a sign and without. */
+#define FL_BITS(OP) {run<OP, uint8_t>, run<OP, uint8_t>, run<OP, int16_t>, run<OP, int32_t>}
 
 extern const fl_narrow_kernels FL_LEVEL(fl_narrow_kernels) = {
-    {FL_EACH(Add), FL_EACH(Sub), FL_EACH(Mul), FL_EACH(Max), FL_EACH(Min), FL_EACH(And),
-     FL_EACH(Or), FL_EACH(Xor), FL_EACH(Distance), FL_EACH(FloorDivide), FL_EACH(Remainder),
-     FL_EACH(Fmod), FL_EACH(Eq), FL_EACH(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge),
-     FL_EACH(Both), FL_EACH(Either), FL_EACH(One)},
+    {FL_BITS(Add), FL_BITS(Sub), FL_BITS(Mul), FL_EACH(Max), FL_EACH(Min), FL_BITS(And),
+     FL_BITS(Or), FL_BITS(Xor), FL_EACH(Distance), FL_EACH(FloorDivide), FL_EACH(Remainder),
+     FL_EACH(Fmod), FL_BITS(Eq), FL_BITS(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge),
+     FL_BITS(Both), FL_BITS(Either), FL_BITS(One)},
     {clamp<uint8_t>, clamp<int8_t>, clamp<int16_t>, clamp<int32_t>}};

@@ -87,12 +87,14 @@ void more_columns(const void *x, int64_t n, int64_t stride, int64_t width, void 
     for (; i + ROWS <= n; i += ROWS, p += ROWS * stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
             both<Op>(Lanes<T>::load(acc + j), eight_rows<Op>(p + j, stride)).store(acc + j);
+#pragma GCC ivdep
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
     }
     for (; i < n; i++, p += stride) {
         for (int64_t j = 0; j < whole; j += COUNT)
             both<Op>(Lanes<T>::load(acc + j), Lanes<T>::load(p + j)).store(acc + j);
+#pragma GCC ivdep
         for (int64_t j = whole; j < width; j++)
             acc[j] = Op::of(acc[j], p[j]);
     }

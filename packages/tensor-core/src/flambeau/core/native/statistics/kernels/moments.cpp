@@ -20,9 +20,9 @@ template <class T> void moments_row(const void *x, int64_t n, double *mean, doub
 
 template <class T>
 void moments_columns(const void *x, int64_t n, int64_t stride, int64_t width, int64_t seen,
-                     double *mean, double *m2, void *sums) {
-    const T *p = (const T *)x;
-    T *m = (T *)sums;
+                     double *__restrict mean, double *__restrict m2, void *sums) {
+    const T *__restrict p = (const T *)x;
+    T *__restrict m = (T *)sums;
     for (int64_t j = 0; j < width; j++)
         m[j] = 0;
     for (int64_t i = 0; i < n; i++)
