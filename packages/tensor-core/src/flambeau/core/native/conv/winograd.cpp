@@ -22,6 +22,12 @@ const int64_t SHARED_BYTES = 4 << 20;
 /* Transformed weights that are kept for all blocks, at most. */
 const int64_t MAX_WEIGHT_BYTES = 6 << 20;
 const int64_t MIN_BLOCKS_PER_THREAD = 2;
+/* A tile's rounding errors are those of its largest element, also in pixels that do not see it. At
+ * this multiple of the mean they reach 2**-13 of what is usual. */
+const float MAX_OF_MEAN = 1024.0f;
+/* An image is looked at in so many pieces, and a task looks at so many elements, about. */
+const int64_t SPREAD_PIECES = 8;
+const int64_t SPREAD_GRAIN = 8192;
 /* Output channels of a part, at least, where there are fewer parts than would suit the threads. */
 const int64_t MIN_PART_CHANNELS = 8;
 
@@ -54,19 +60,34 @@ int64_t parts_of(int64_t channels) {
     return even * MIN_PART_CHANNELS <= channels ? even : parts;
 }
 
-/* Blocks of all tiles, of whole vectors that fit `bytes`; `units` of threads take turns. */
-int64_t tiles_of_block(const Job &job, int64_t bytes, int64_t units) {
-    int64_t lanes = kernels()->lanes, strip = 2 * lanes;
-    int64_t most = bytes / job.tile_bytes() / strip * strip;
-    int64_t blocks = ceil_div(job.tiles(), most > strip ? most : strip);
-    blocks = blocks > units ? ceil_div(blocks, units) * units : blocks;
-    return ceil_div(ceil_div(job.tiles(), blocks), lanes) * lanes;
-}
+/* All tiles in blocks of whole vectors, as even as can be. */
+struct Blocks {
+    const Job &job;
+    int64_t count;
 
-fl_winograd_block block_at(const Job &job, int64_t first, int64_t size) {
-    int64_t left = job.tiles() - first;
-    return fl_winograd_block{&job.p, job.input, job.bias, job.out, first,
-                             left < size ? left : size, nullptr};
+    int64_t lanes() const { return kernels()->lanes; }
+    int64_t vectors() const { return ceil_div(job.tiles(), lanes()); }
+    int64_t first(int64_t i) const { return vectors() * i / count * lanes(); }
+    int64_t most() const { return ceil_div(vectors(), count) * lanes(); }
+    fl_winograd_block at(int64_t i) const {
+        int64_t end = first(i + 1) < job.tiles() ? first(i + 1) : job.tiles();
+        return fl_winograd_block{&job.p, job.input, job.bias, job.out, first(i), end - first(i),
+                                 nullptr};
+    }
+    /* As large as the largest. */
+    fl_winograd_block largest() const {
+        fl_winograd_block block = at(0);
+        block.count = most() < job.tiles() ? most() : job.tiles();
+        return block;
+    }
+};
+
+/* Blocks that fit `bytes`; `units` of threads take turns. */
+Blocks blocks_of(const Job &job, int64_t bytes, int64_t units) {
+    int64_t strip = 2 * kernels()->lanes;
+    int64_t most = bytes / job.tile_bytes() / strip * strip;
+    int64_t count = ceil_div(job.tiles(), most > strip ? most : strip);
+    return Blocks{job, count > units ? ceil_div(count, units) * units : count};
 }
 
 /* ---- what is not finite ---------------------------------------------------------------------- */
@@ -194,8 +215,8 @@ bool run_items(int64_t count, int64_t grain, int64_t elements, const Body &body)
 }
 
 /* Every thread takes blocks. */
-bool run_blocks(const Job &job, int64_t size) {
-    fl_winograd_block whole = block_at(job, 0, size);
+bool run_blocks(const Job &job, const Blocks &blocks) {
+    fl_winograd_block whole = blocks.largest();
     Scratch weights((size_t)(job.parts * job.weight_elements) * sizeof(float));
     if (!weights.ok())
         return false;
@@ -205,11 +226,11 @@ bool run_blocks(const Job &job, int64_t size) {
                               weights.as<float>() + i * job.weight_elements);
     });
     int64_t room = kernels()->input_elements(&whole), work = kernels()->scratch_elements(&whole);
-    return run_items(ceil_div(job.tiles(), size), 1, room + work,
+    return run_items(blocks.count, 1, room + work,
                      [&](int64_t begin, int64_t end, float *scratch) {
         bool done = true;
         for (int64_t i = begin; i < end; i++) {
-            fl_winograd_block b = block_at(job, i * size, size);
+            fl_winograd_block b = blocks.at(i);
             b.scratch = scratch + room;
             kernels()->input(&b, 0, job.p.c, scratch);
             done = run_parts(job, b, 0, job.parts, scratch, weights.as<float>(), nullptr) && done;
@@ -219,13 +240,13 @@ bool run_blocks(const Job &job, int64_t size) {
 }
 
 /* Block after block, every thread takes channels. */
-bool run_channels(const Job &job, int64_t size) {
-    fl_winograd_block whole = block_at(job, 0, size);
+bool run_channels(const Job &job, const Blocks &blocks) {
+    fl_winograd_block whole = blocks.largest();
     int64_t work = kernels()->scratch_elements(&whole);
     Scratch input((size_t)kernels()->input_elements(&whole) * sizeof(float));
     bool done = input.ok();
-    for (int64_t first = 0; done && first < job.tiles(); first += size) {
-        fl_winograd_block block = block_at(job, first, size);
+    for (int64_t i = 0; done && i < blocks.count; i++) {
+        fl_winograd_block block = blocks.at(i);
         done = run_items(job.p.c, 16, work, [&](int64_t begin, int64_t end, float *scratch) {
             fl_winograd_block b = block;
             b.scratch = scratch;
@@ -244,12 +265,12 @@ bool run_channels(const Job &job, int64_t size) {
 
 bool run_job(const Job &job) {
     int64_t threads = fl_get_num_threads();
-    int64_t near = tiles_of_block(job, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
+    Blocks near = blocks_of(job, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
     int64_t weight_bytes = job.parts * job.weight_elements * (int64_t)sizeof(float);
     if (weight_bytes <= MAX_WEIGHT_BYTES &&
-        ceil_div(job.tiles(), near) >= MIN_BLOCKS_PER_THREAD * threads)
+        near.count >= MIN_BLOCKS_PER_THREAD * threads)
         return run_blocks(job, near);
-    return run_channels(job, tiles_of_block(job, SHARED_BYTES, 1));
+    return run_channels(job, blocks_of(job, SHARED_BYTES, 1));
 }
 
 bool can_run(const fl_conv &p) {
@@ -270,13 +291,36 @@ bool is_faster(const fl_conv &p) {
            4 * pixels >= MIN_TILE_PIXELS * tiles;
 }
 
-/* Which images have no element much larger than the others. */
-void find_even(const fl_conv &p, const float *input, char *even) {
-    int64_t size = p.c * p.h * p.w;
-    fl_parallel(p.n, FL_GRAIN / size + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-            even[i] = kernels()->is_even(input + i * size, size);
+/* From the pieces of an image, which are the same for any number of threads. */
+bool is_even(const fl_winograd_spread *pieces, int64_t size) {
+    fl_winograd_spread all = {};
+    for (int64_t i = 0; i < SPREAD_PIECES; i++) {
+        all.sum += pieces[i].sum;
+        all.largest = pieces[i].largest > all.largest ? pieces[i].largest : all.largest;
+    }
+    const float mean = all.sum / (float)size;
+    return all.largest <= MAX_OF_MEAN * mean && mean - mean == 0.0f;
+}
+
+/* Which images have no element that is much larger than the mean, NaN or infinite. */
+bool find_even(const fl_conv &p, const float *input, char *even) {
+    const int64_t size = p.c * p.h * p.w, lines = size / 16, count = p.n * SPREAD_PIECES;
+    Scratch scratch((size_t)count * sizeof(fl_winograd_spread));
+    fl_winograd_spread *pieces = scratch.as<fl_winograd_spread>();
+    if (!scratch.ok())
+        return false;
+    fl_parallel(count, SPREAD_GRAIN * SPREAD_PIECES / size + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t k = i % SPREAD_PIECES, first = lines * k / SPREAD_PIECES * 16;
+            const int64_t next = lines * (k + 1) / SPREAD_PIECES * 16;
+            const int64_t last = k + 1 < SPREAD_PIECES ? next : size;
+            const float *image = input + i / SPREAD_PIECES * size;
+            pieces[i] = kernels()->spread(image + first, last - first);
+        }
     });
+    for (int64_t i = 0; i < p.n; i++)
+        even[i] = is_even(pieces + i * SPREAD_PIECES, size);
+    return true;
 }
 
 }  // namespace
@@ -300,9 +344,7 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
     const bool is_dense = weight.x == 1 && weight.in == 9 && weight.out == 9 * p.c;
     const float *laid = is_dense ? fl_conv_take_packed(weight.data, true) : nullptr;
     Scratch even((size_t)p.n);
-    bool done = even.ok();
-    if (done)
-        find_even(p, input, even.as<char>());
+    bool done = even.ok() && find_even(p, input, even.as<char>());
     for (int64_t first = 0, last; done && first < p.n; first = last) {
         for (last = first + 1; last < p.n && even.as<char>()[last] == even.as<char>()[first];)
             last++;

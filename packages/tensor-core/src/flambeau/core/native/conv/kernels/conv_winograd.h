@@ -175,7 +175,7 @@ bool multiply_slabs(const fl_winograd_block *b, const fl_conv_weight *w, const f
 bool keeps_slabs(const fl_winograd_block *b) { return b->count <= SLAB_STRIPS * WIDTH; }
 
 constexpr fl_winograd_kernels kernels = {TILE_ROWS, L, weight_elements, input_elements,
-                                         scratch_elements, is_even, laid_elements, lay_windows,
+                                         scratch_elements, spread, laid_elements, lay_windows,
                                          weight, input, multiply, keeps_slabs, multiply_slabs};
 
 }  // namespace winograd

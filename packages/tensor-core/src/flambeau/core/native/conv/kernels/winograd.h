@@ -34,6 +34,11 @@ static inline fl_winograd_run fl_winograd_run_at(const fl_winograd_block &b, int
     return fl_winograd_run{row / rows, row % rows, x, cols - x < left ? cols - x : left, lane};
 }
 
+/* Of absolute values; the sum is NaN where one is. */
+struct fl_winograd_spread {
+    float sum, largest;
+};
+
 struct fl_winograd_kernels {
     int64_t channels;           /* output channels that `multiply` takes at most; 0: no kernels */
     int64_t lanes;              /* tiles of a vector */
@@ -42,8 +47,7 @@ struct fl_winograd_kernels {
     int64_t (*weight_elements)(const fl_conv *p);
     int64_t (*input_elements)(const fl_winograd_block *b);
     int64_t (*scratch_elements)(const fl_winograd_block *b);
-    /* Whether no element of x is much larger than their mean, NaN or infinite. */
-    bool (*is_even)(const float *x, int64_t n);
+    fl_winograd_spread (*spread)(const float *x, int64_t n);
     /* Windows of contiguous weights, laid out once for many calls. */
     int64_t (*laid_elements)(int64_t o, int64_t c);
     void (*lay_windows)(const float *weight, int64_t o, int64_t c, float *to);

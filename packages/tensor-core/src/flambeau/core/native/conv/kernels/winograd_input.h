@@ -11,14 +11,10 @@ int64_t input_elements(const fl_winograd_block *b) {
     return PLANES * b->p->c * rounded(b->count);
 }
 
-/* A tile's rounding errors are those of its largest element, also in pixels that do not see it. At
- * this multiple of the mean they reach 2**-13 of what is usual. */
-const float MAX_OF_MEAN = 1024.0f;
-
 inline Vector<float> larger(Vector<float> a, Vector<float> b) { return a > b ? a : b; }
 
-/* Sums in 16 virtual lanes, so that all ISA levels agree. */
-bool is_even(const float *x, int64_t n) {
+/* In 16 virtual lanes, so that all ISA levels agree. */
+fl_winograd_spread spread(const float *x, int64_t n) {
     const int VECTORS = 16 / L;
     Vector<float> sum[VECTORS] = {}, most = {};
     float last[16] = {};
@@ -36,10 +32,10 @@ bool is_even(const float *x, int64_t n) {
     for (int half = VECTORS / 2; half; half /= 2)
         for (int v = 0; v < half; v++)
             sum[v] += sum[v + half];
-    float mean = sum_lanes<float>(sum[0]) / (float)n, largest = 0.0f;
+    float largest = 0.0f;
     for (int i = 0; i < L; i++)
         largest = most[i] > largest ? most[i] : largest;
-    return largest <= MAX_OF_MEAN * mean && mean - mean == 0.0f;
+    return fl_winograd_spread{sum_lanes<float>(sum[0]), largest};
 }
 
 /* A vector of tiles: where the first half of its lanes and the second read the first of their four
