@@ -89,10 +89,11 @@ class iinfo(_Limits):
     min: int
 
     def __init__(self, type: _core.dtype | type) -> None:
-        type = _core._as_dtype(type)
+        stored = _core.quantized_storage(type) if isinstance(type, _core.dtype) else None
+        shown, type = type, _core._as_dtype(type if stored is None else stored)
         if type.is_floating_point or type.is_complex or type.name == "bool":
             raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo()")
-        self.dtype = type.name
+        self.dtype = type.name if stored is None else shown.name
         self.bits = 8 * type.itemsize
         signed = type.is_signed
         self.min = -(1 << self.bits - 1) if signed else 0

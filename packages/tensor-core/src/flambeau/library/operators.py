@@ -6,11 +6,22 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from flambeau import rooms
 from flambeau.core import _core
 from flambeau.library.schemas import FunctionSchema
 
 #: ``"mylib::scale.default"`` -> its definition.
 definitions: dict[str, Definition] = {}
+#: Namespaces whose operators are functions of a room -> the module with a table of them.
+SPACES = {"quantized": "ao.operators.quantized",
+          "quantized_decomposed": "ao.operators.decomposed"}
+
+
+def table(space: str) -> dict[str, Callable[..., Any]]:
+    """The functions of such a namespace, by ``name`` or ``name.overload``."""
+    found: dict[str, Callable[..., Any]] = rooms.import_module(
+        rooms.PREFIX + SPACES[space]).OPERATORS
+    return found
 
 
 class Definition:
@@ -149,9 +160,16 @@ class OpOverload:
             from flambeau.library.calls import call
 
             return call(found, args, kwargs)
-        return self._packet._function()(*args, **kwargs)
+        return self._packet._function(self._overloadname)(*args, **kwargs)
 
     redispatch = __call__
+
+    @property
+    def direct(self) -> Callable[..., Any]:
+        """The function of an operator that a room has, shown to nobody; others have none."""
+        if self.namespace not in SPACES:
+            raise AttributeError("direct")
+        return self._packet._function(self._overloadname)
 
     def __str__(self) -> str:
         return f"{self._packet}.{self._overloadname}"
@@ -188,6 +206,9 @@ class OpOverloadPacket:
             return registered
         if self._space == "flambeau":
             return ["default"]
+        if self._space in SPACES:
+            forms = [key.partition(".") for key in table(self._space)]
+            return [form or "default" for name, _, form in forms if name == self.__name__]
         from flambeau.library.aten import overloads
 
         return overloads(self.__name__)
@@ -204,7 +225,17 @@ class OpOverloadPacket:
             self._made[name] = OpOverload(self, name, found.schema if found else None)
         return self._made[name]
 
-    def _function(self) -> Callable[..., Any]:
+    @property
+    def direct(self) -> Callable[..., Any]:
+        """The function of an operator that a room has, shown to nobody; others have none."""
+        if self._space not in SPACES:
+            raise AttributeError("direct")
+        return self._function()
+
+    def _function(self, overload: str = "default") -> Callable[..., Any]:
+        if self._space in SPACES:
+            key = self.__name__ if overload == "default" else f"{self.__name__}.{overload}"
+            return table(self._space)[key]
         if self._space == "flambeau":
             key = own_key(self.__name__) or self.__name__
             return lambda *args, out=None: _core.call(key, args, out)
@@ -275,6 +306,9 @@ class Namespace:
             return True
         if self._name == "flambeau":
             return own_key(name) is not None
+        if self._name in SPACES:
+            return rooms.installed(SPACES[self._name].partition(".")[0]) and any(
+                key.partition(".")[0] == name for key in table(self._name))
         if self._name != "aten":
             return False
         from flambeau.library.aten import knows

@@ -8,6 +8,7 @@ import flambeau.ao.quantization.observer as observers
 from flambeau import Tensor
 from flambeau.nn import Module
 
+from .fused_observer import watched_and_rounded
 from .observer import _BY_CHANNEL, _SYMMETRIC, ObserverBase, _With
 
 __all__ = ["FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize",
@@ -101,16 +102,13 @@ class FakeQuantize(FakeQuantizeBase):
         """The scale and the zero point that the observer knows."""
         return self.activation_post_process.calculate_qparams()
 
-    def _watched_qparams(self) -> Any:
-        return self.calculate_qparams()
-
     def forward(self, X: Tensor) -> Tensor:
         """Watch and round numbers, as the switches say."""
         if bool(self.observer_enabled):
             if self.is_dynamic:
                 self.activation_post_process.reset_min_max_vals()
             self.activation_post_process(X.detach())
-            scale, zero_point = self._watched_qparams()
+            scale, zero_point = self.calculate_qparams()
             self.scale.resize_(scale.shape).copy_(scale)
             self.zero_point.resize_(zero_point.shape).copy_(zero_point)
         if not bool(self.fake_quant_enabled):
@@ -144,21 +142,20 @@ def _plain(switch: Tensor) -> str:
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     r"""`FakeQuantize` over an observer of moving averages, as the configurations for training use.
 
-    Where it trains, symmetric scales use the least integer, too: of 256 steps, 128 below zero and
-    127 above, as in PyTorch; ``calculate_qparams`` has what the observer says.
+    Where it trains, scales are those of `fused_observer.chosen`, as in PyTorch;
+    ``calculate_qparams`` has what the observer says.
 
     Args:
         as in `FakeQuantize`.
     """
 
-    def _watched_qparams(self) -> Any:
+    def forward(self, X: Tensor) -> Tensor:
+        """Watch and round numbers, as the switches say."""
         watched: Any = self.activation_post_process
-        scale, zero_point = self.calculate_qparams()
-        if self.qscheme in _SYMMETRIC:
-            steps = (self.quant_max - self.quant_min) // 2
-            scale = flambeau.maximum(-watched.min_val / (steps + 1), watched.max_val / steps)
-            scale = flambeau.maximum(scale, watched.eps).reshape(zero_point.shape)
-        return scale, zero_point
+        return watched_and_rounded(
+            X, self.observer_enabled, self.fake_quant_enabled, watched.min_val, watched.max_val,
+            self.scale, self.zero_point, watched.averaging_constant, self.quant_min,
+            self.quant_max, self.ch_axis, self.is_per_channel, self.qscheme in _SYMMETRIC)
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):

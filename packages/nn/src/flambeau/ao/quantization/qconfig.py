@@ -25,6 +25,7 @@ _CHANNELS = {"dtype": flambeau.qint8, "qscheme": flambeau.per_channel_symmetric}
 _BYTE = {"dtype": flambeau.quint8, "quant_min": 0, "quant_max": 255}
 _FLOAT_POINTS = {"dtype": flambeau.quint8, "qscheme": flambeau.per_channel_affine_float_qparams,
                  "ch_axis": 0}
+_FLOAT_POINTS_4BIT = {**_FLOAT_POINTS, "dtype": flambeau.quint4x2}
 _NARROW = {"quant_min": -127, "quant_max": 127, "eps": 2**-12}
 _SIGNED = {"quant_min": -128, "quant_max": 127}
 
@@ -82,6 +83,7 @@ per_channel_weight_observer_range_neg_127_to_127 = \
     default_per_channel_weight_observer.with_args(**_NARROW)
 default_dynamic_quant_observer = PlaceholderObserver.with_args(**_BYTE, is_dynamic=True)
 default_float_qparams_observer = obs.PerChannelMinMaxObserver.with_args(**_FLOAT_POINTS)
+default_float_qparams_observer_4bit = obs.PerChannelMinMaxObserver.with_args(**_FLOAT_POINTS_4BIT)
 default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(
     scale=1 / 256, zero_point=0, **_BYTE)
 default_affine_fixed_qparams_observer = default_fixed_qparams_range_0to1_observer
@@ -103,6 +105,8 @@ default_dynamic_fake_quant = fake.FakeQuantize.with_args(
     observer=_moving, **_BYTE, is_dynamic=True, averaging_constant=1)
 default_embedding_fake_quant = fake.FakeQuantize.with_args(
     observer=_moving_channels, quant_min=0, quant_max=255, averaging_constant=1, **_FLOAT_POINTS)
+default_embedding_fake_quant_4bit = fake.FakeQuantize.with_args(
+    observer=_moving_channels, averaging_constant=1, **_FLOAT_POINTS_4BIT)
 default_histogram_fake_quant = fake.FakeQuantize.with_args(
     observer=HistogramObserver, **_BYTE, qscheme=flambeau.per_tensor_affine, reduce_range=True)
 default_fused_act_fake_quant = fake.FusedMovingAvgObsFakeQuantize.with_args(
@@ -135,11 +139,16 @@ float16_dynamic_qconfig = QConfig(
 float16_static_qconfig = QConfig(*2 * [PlaceholderObserver.with_args(dtype=flambeau.float16)])
 float_qparams_weight_only_qconfig = QConfig(default_placeholder_observer,
                                             default_float_qparams_observer)
+float_qparams_weight_only_qconfig_4bit = QConfig(default_placeholder_observer,
+                                                 default_float_qparams_observer_4bit)
+default_quint8_weight_qconfig = QConfig(default_observer, obs.MinMaxObserver)
 default_qat_qconfig = QConfig(default_fake_quant, default_weight_fake_quant)
 default_qat_qconfig_v2 = QConfig(default_fused_act_fake_quant, default_fused_wt_fake_quant)
 default_dynamic_qat_qconfig = QConfig(default_dynamic_fake_quant, default_weight_fake_quant)
 default_embedding_qat_qconfig = QConfig(
     NoopObserver.with_args(dtype=flambeau.float32), default_embedding_fake_quant)
+default_embedding_qat_qconfig_4bit = QConfig(
+    NoopObserver.with_args(dtype=flambeau.float32), default_embedding_fake_quant_4bit)
 default_weight_only_qconfig = QConfig(Identity, default_weight_fake_quant)
 default_activation_only_qconfig = QConfig(default_fake_quant, Identity)
 default_reuse_input_qconfig = QConfig(default_reuse_input_observer, NoopObserver)
@@ -149,6 +158,13 @@ default_symmetric_qnnpack_qconfig = QConfig(
 default_per_channel_symmetric_qnnpack_qconfig = QConfig(
     HistogramObserver.with_args(**_QINT8, reduce_range=False, eps=2**-12),
     per_channel_weight_observer_range_neg_127_to_127)
+
+_SYMMETRIC_ACTIVATION = fake.FusedMovingAvgObsFakeQuantize.with_args(
+    observer=_moving, **_SIGNED, **_QINT8, reduce_range=False, eps=2**-12)
+default_symmetric_qnnpack_qat_qconfig = QConfig(_SYMMETRIC_ACTIVATION,
+                                                fused_wt_fake_quant_range_neg_127_to_127)
+default_per_channel_symmetric_qnnpack_qat_qconfig = QConfig(
+    _SYMMETRIC_ACTIVATION, fused_per_channel_wt_fake_quant_range_neg_127_to_127)
 
 #: Engine -> whether one bit of outputs is left unused, and whether weights have scales by channel.
 _ENGINES = {"x86": (True, True), "fbgemm": (True, True), "qnnpack": (False, False),

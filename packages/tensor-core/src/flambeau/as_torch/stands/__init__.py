@@ -101,6 +101,11 @@ HOMES = {
     **{f"utils.data.dataloader.{name}": "training.loaders" for name in (
         "_BaseDataLoaderIter", "_DatasetKind", "_MultiProcessingDataLoaderIter",
         "_SingleProcessDataLoaderIter")},
+    **dict.fromkeys(("_choose_qparams_per_tensor", "_empty_affine_quantized",
+                     "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
+                     "_make_per_tensor_quantized_tensor", "_saturate_weight_to_fp16",
+                     "empty_quantized", "fused_moving_avg_obs_fake_quant"),
+                    "compiled.quantized_making"),
     "testing.assert_allclose": "checks", "Future": "types",
     **{f"optim.{module}.{name}": "training.stepping" for name in (
         "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop",

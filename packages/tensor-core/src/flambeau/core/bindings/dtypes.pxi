@@ -31,7 +31,7 @@ cdef class dtype:
     @property
     def is_signed(self) -> bool:
         return self.code not in (FL_BOOL, FL_U8, FL_U16, FL_U32, FL_U64, FL_F8_E8M0) \
-            and self.name != "quint8"
+            and not self.name.startswith("quint")
 
     def to_real(self):
         """The dtype of the real part."""
@@ -61,7 +61,8 @@ cdef class dtype:
 
 cdef list _dtypes = []
 cdef list _quantized = []
-cdef dict _QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32"}
+cdef dict _QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32",
+                        "quint4x2": "uint8", "quint2x4": "uint8"}
 
 
 def all_dtypes() -> list:

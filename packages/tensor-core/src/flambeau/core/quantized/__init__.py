@@ -37,6 +37,8 @@ from flambeau.core.quantized.schemes import (
     qint8,
     qint32,
     qscheme,
+    quint2x4,
+    quint4x2,
     quint8,
 )
 from flambeau.core.quantized.tensor import QuantizedTensor
@@ -47,4 +49,4 @@ __all__ = ["QuantizedTensor", "dequantize", "int_repr", "per_channel_affine",
            "q_per_channel_zero_points", "q_scale", "q_zero_point", "qint32", "qint8", "qscheme",
            "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic",
            "quantized_batch_norm", "quantized_max_pool1d", "quantized_max_pool2d",
-           "quantized_max_pool3d", "quint8"]
+           "quantized_max_pool3d", "quint2x4", "quint4x2", "quint8"]

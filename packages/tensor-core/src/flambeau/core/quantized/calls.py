@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import flambeau.core.quantized.channels as channels
 from flambeau.core import _core, functions
 from flambeau.core.quantized.schemes import Quantizer, quint8
 from flambeau.core.quantized.tensor import QuantizedTensor, wrap
@@ -15,12 +16,13 @@ from flambeau.core.wrapped import called
 
 _op = {**functions, **_core.operators()}
 
-#: These move elements; of tensors with scales of channels, see `_moved_channels`.
+#: These move elements; of tensors with scales of channels, see `channels.py`.
 _MOVING = frozenset(
     "chunk diagonal expand expand_as flatten flip getitem index_select masked_select movedim "
-    "moveaxis narrow permute ravel repeat reshape roll select slice split squeeze swapaxes t take "
+    "moveaxis narrow permute ravel repeat reshape select slice split squeeze swapaxes t take "
     "tensor_split tile transpose unbind unflatten unfold unsqueeze view view_as alias as_strided "
-    "gather repeat_interleave iter pixel_shuffle channel_shuffle".split())
+    "gather repeat_interleave iter pixel_shuffle pixel_unshuffle channel_shuffle resize "
+    "rot90 roll fliplr flipud hsplit vsplit dsplit".split())
 _KEEPING = frozenset("clone contiguous detach cpu cuda requires_grad_ pin_memory".split())
 #: These choose among elements by their order, which scales above zero keep.
 _CHOOSING = frozenset("max min amax amin sort topk msort max_pool1d max_pool2d max_pool3d "
@@ -32,7 +34,10 @@ _AVERAGING = frozenset("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d ada
                        "upsample_nearest".split())
 #: Their results are quantized as their input is.
 _THROUGH = frozenset("leaky_relu threshold gelu hardtanh clamp clip clamp_min clamp_max relu6 "
-                     "masked_fill fill where index_fill pad std constant_pad_nd dropout".split())
+                     "masked_fill fill where index_fill pad std constant_pad_nd dropout "
+                     "grid_sample grid_sampler".split())
+#: Of these, what has scales of channels keeps them.
+_BY_ELEMENT = frozenset(("masked_fill", "fill"))
 #: Their results lie between fixed numbers.
 _BOUNDED = {"sigmoid": Quantizer(1 / 256, 0), "hardsigmoid": Quantizer(1 / 256, 0),
             "tanh": Quantizer(2 / 256, 128)}
@@ -42,7 +47,8 @@ _COMPARING = frozenset("eq ne lt le gt ge equal isclose allclose isnan isinf isf
 _ASKING = frozenset("__get__ __set__ __delete__ dequantize int_repr q_scale q_zero_point qscheme "
                     "q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
                     "quantize_per_tensor quantize_per_channel quantized_batch_norm "
-                    "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d".split())
+                    "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d storage "
+                    "new".split())
 _ABSENT = ("{0}() is not computed for quantized tensors: the scale of its result is not known. "
            "Write x.dequantize(), compute, and quantize_per_tensor the result; sums and products "
            "that choose scales are in flambeau.ao.nn.quantized (FloatFunctional, Linear ...)")
@@ -59,6 +65,9 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises:
         NotImplementedError: The call needs a scale that nobody chose.
     """
+    direct = getattr(func, "direct", None)
+    if direct is not None:      # an operator that was made for such tensors
+        return direct(*args, **kwargs)
     if getattr(func, "__name__", "") in _ASKING:
         with _core.DisableTorchFunction():
             return func(*args, **kwargs)
@@ -119,26 +128,9 @@ def _wrapped(result: Any, like: QuantizedTensor) -> Any:
 def _moved(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x = _first(args, kwargs)
     if x._quantizer.axis is not None:
-        return _moved_channels(func, name, x, args, kwargs)
+        named = {key: value for key, value in kwargs.items() if key not in ("input", "self")}
+        return channels.moved(func, name, x, args[1:], named)
     return _wrapped(_call(_integers, func, args, kwargs), x)
-
-
-def _moved_channels(func: Any, name: str, x: QuantizedTensor, args: tuple[Any, ...],
-                    kwargs: dict[str, Any]) -> Any:
-    """One channel is a tensor with one scale, some keep theirs; others would mix channels."""
-    quantizer = x._quantizer
-    index = args[1] if name in ("getitem", "select") and len(args) > 1 else None
-    if name == "select" and len(args) == 3:
-        index = args[2] if args[1] % x.ndim == quantizer.axis else None
-    if quantizer.axis != 0 and name == "getitem" or type(index) not in (int, slice):
-        raise NotImplementedError(
-            f"{name}() is not supported for tensors quantized by channel, whose scales it would "
-            "mix: dequantize() first, or move int_repr() and q_per_channel_scales() yourself")
-    scale, zero = quantizer.scale[index], quantizer.zero_point[index]
-    values = _call(_integers, func, args, kwargs)
-    if isinstance(index, int):
-        return wrap(values, x._dtype, Quantizer(float(scale), int(zero)))
-    return wrap(values, x._dtype, Quantizer(scale, zero, quantizer.axis))
 
 
 def _kept(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -179,7 +171,8 @@ def _through(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     if name == "where" and len({type(a) for a in args[1:]}) > 1:
         raise TypeError("where(): both tensors must be quantized, or none: quantize the other with "
                         "quantize_per_tensor")
-    return _requantized(_call(_numbers, func, args, kwargs), x, _uniform(name, x)._quantizer)
+    quantizer = x._quantizer if name in _BY_ELEMENT else _uniform(name, x)._quantizer
+    return _requantized(_call(_numbers, func, args, kwargs), x, quantizer)
 
 
 def _bounded(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -239,11 +232,30 @@ def _assigned(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
     x, index, value = args
     if not isinstance(x, QuantizedTensor):
         raise _mixed("x[index] = y")
-    _uniform(name, x)
     numbers = _numbers(value)
     if not isinstance(numbers, _core.Tensor):
         numbers = _op["full"]((), float(numbers))
-    x._values[index] = x._quantizer.integers(numbers.float(), x._dtype)
+    if x._quantizer.axis is None:
+        x._values[index] = x._quantizer.integers(numbers.float(), x._dtype)
+        return
+    part = x[index]
+    numbers = numbers.float().expand(part.shape)
+    part._values.copy_(part._quantizer.integers(numbers, x._dtype))
+
+
+def _put(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What ``index_put`` gives: elements of the scale that the tensor has."""
+    x = _uniform(name, _first(args, kwargs))
+    indices, values, accumulate = _put_arguments(*args[1:], **kwargs)
+    if accumulate:
+        raise NotImplementedError("index_put(accumulate=True) is not computed for quantized "
+                                  "tensors: write x.dequantize(), and quantize the result")
+    numbers = _numbers(values).float()
+    return x._like(func(x._values, indices, x._quantizer.integers(numbers, x._dtype)))
+
+
+def _put_arguments(indices: Any, values: Any, accumulate: bool = False) -> tuple[Any, Any, bool]:
+    return indices, values, accumulate
 
 
 def _to(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -273,4 +285,5 @@ _KINDS: tuple[tuple[Any, Callable[..., Any]], ...] = (
     (_MOVING, _moved), (_KEEPING, _kept), (_CHOOSING, _chosen), (("relu",), _relu),
     (_AVERAGING, _averaged), (_THROUGH, _through), (_BOUNDED, _bounded), (_COMPARING, _compared),
     (("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _joined), (("copy",), _copied),
-    (("setitem",), _assigned), (("to", "type"), _to), (("empty_like",), _made_like))
+    (("setitem",), _assigned), (("index_put",), _put), (("to", "type"), _to),
+    (("empty_like",), _made_like))

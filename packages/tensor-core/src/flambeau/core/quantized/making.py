@@ -14,8 +14,8 @@ def _expect(name: str, x: Any, dtype: Any) -> None:
     if not isinstance(x, _core.Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(x).__name__}")
     if dtype not in RANGES:
-        raise RuntimeError(f"{name}(): dtype must be one of flambeau.qint8, flambeau.quint8 and "
-                           f"flambeau.qint32, not {dtype}")
+        raise RuntimeError(f"{name}(): dtype must be one of {', '.join(map(str, RANGES))}, not "
+                           f"{dtype}")
     if isinstance(x, QuantizedTensor) or x.dtype is not _core._dtype_named("float32"):
         raise RuntimeError(f"{name}(): Quantize only works on Float Tensor, got {x.dtype}: write "
                            f"{'x.dequantize()' if x.is_quantized else 'x.float()'}")
@@ -37,7 +37,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
         input: A float32 tensor, or a list of them.
         scale: The distance of neighbours, a number or a tensor of one; for a list, one each.
         zero_point: The integer that stands for zero; for a list, one each.
-        dtype: ``qint8``, ``quint8`` or ``qint32``.
+        dtype: ``qint8``, ``quint8``, ``qint32``, ``quint4x2`` or ``quint2x4``.
 
     Returns:
         A quantized tensor; for a list, a tuple of them. No gradient flows through it.
@@ -69,7 +69,7 @@ def quantize_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, d
         scales: One for each index of the dimension.
         zero_points: Integers; floating numbers stand for numbers that are no integers.
         axis: The dimension.
-        dtype: ``qint8``, ``quint8`` or ``qint32``.
+        dtype: ``qint8``, ``quint8``, ``qint32``, ``quint4x2`` or ``quint2x4``.
 
     Returns:
         A quantized tensor.
@@ -105,6 +105,10 @@ def quantize_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, d
     return wrap(quantizer.integers(input.detach(), dtype), dtype, quantizer)
 
 
+#: Scales below it are raised to it, as in PyTorch: the float32 that is nearest to 6.1e-5.
+_LEAST_SCALE = 6.0999998822808266e-05
+
+
 def choose(low: float, high: float, dtype: Any, reduce_range: bool = False) -> tuple[float, int]:
     """The scale and the zero point that hold the numbers between two, and zero itself."""
     least, greatest = RANGES[dtype]
@@ -112,13 +116,16 @@ def choose(low: float, high: float, dtype: Any, reduce_range: bool = False) -> t
         least, greatest = least // 2, greatest // 2
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / (greatest - least)
-    if scale == 0 or 1 / scale == float("inf"):
+    if scale < 2.0**-128:     # its reciprocal is no float32
         scale = 0.1
+    elif scale < _LEAST_SCALE:
+        low, high = low * (_LEAST_SCALE / scale), high * (_LEAST_SCALE / scale)
+        scale = _LEAST_SCALE
     from_low, from_high = least - low / scale, greatest - high / scale
     # Of both ends, the one at which rounding the zero point errs less.
-    error_low, error_high = abs(least) + abs(low / scale), abs(greatest) + abs(high / scale)
+    error_low, error_high = abs(least) - abs(low / scale), abs(greatest) - abs(high / scale)
     zero = from_low if error_low < error_high else from_high
-    return scale, int(min(max(round(zero), least), greatest))
+    return scale, round(min(max(zero, least), greatest))
 
 
 def quantize_per_tensor_dynamic(input: Any, dtype: Any, reduce_range: bool) -> Any:

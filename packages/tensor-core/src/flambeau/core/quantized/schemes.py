@@ -9,9 +9,12 @@ from flambeau.core.layouts import _Word
 _op = {**functions, **_core.operators()}
 
 _FLOAT = _core._dtype_named("float32")
-qint8, quint8, qint32 = _core.quantized_dtypes()
+qint8, quint8, qint32, quint4x2, quint2x4 = _core.quantized_dtypes()
 #: Least and greatest integer of each dtype.
-RANGES = {qint8: (-128, 127), quint8: (0, 255), qint32: (-(2**31), 2**31 - 1)}
+RANGES = {qint8: (-128, 127), quint8: (0, 255), qint32: (-(2**31), 2**31 - 1), quint4x2: (0, 15),
+          quint2x4: (0, 3)}
+#: Bits of an element of the dtypes of which a byte holds several.
+BITS = {quint4x2: 4, quint2x4: 2}
 
 
 class qscheme(_Word):
@@ -60,7 +63,7 @@ class Quantizer(NamedTuple):
         go to the even neighbour, and NaN becomes the greatest integer.
         """
         low, high = RANGES[dtype]
-        if self.axis is None and dtype is not qint32 and x.dtype is _FLOAT:
+        if self.axis is None and dtype in (qint8, quint8) and x.dtype is _FLOAT:
             storage: Any = _core.quantized_storage(dtype)
             return ops.quantize_values(x, self.scale, self.zero_point, storage)
         if self.axis is None:
@@ -105,3 +108,18 @@ def _stored(numbers: Any, low: int, high: int, dtype: Any) -> Any:
     """Integral numbers as integers of the dtype; NaN becomes the greatest."""
     kept = _op["nan_to_num"](numbers, nan=float(high)).clamp(low, high)
     return kept.to(_core.quantized_storage(dtype))
+
+
+def packed(values: Any, bits: int) -> Any:
+    """Small integers side by side in bytes, the first of them in the lowest bits.
+
+    Args:
+        values: ``uint8``, one integer in each element.
+        bits: Of an integer.
+    """
+    each = 8 // bits
+    flat = values.reshape(-1)
+    rows = _op["pad"](flat, (0, -flat.numel() % each)).reshape(-1, each).int()
+    weights = _op["stack"]([_op["full"]((), 1 << bits * i, dtype=rows.dtype)
+                            for i in range(each)])
+    return (rows * weights.to(rows.device)).sum(1).to(values.dtype)

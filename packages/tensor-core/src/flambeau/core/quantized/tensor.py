@@ -5,7 +5,7 @@ from typing import Any
 
 from flambeau.core import _core, functions
 from flambeau.core.layouts import layout, strided
-from flambeau.core.quantized.schemes import Quantizer, qscheme
+from flambeau.core.quantized.schemes import BITS, Quantizer, packed, qscheme
 from flambeau.core.wrapped import Wrapped, new
 
 _op = {**functions, **_core.operators()}
@@ -36,7 +36,7 @@ class QuantizedTensor(Wrapped):
 
     @property
     def dtype(self) -> Any:
-        """``qint8``, ``quint8`` or ``qint32``."""
+        """``qint8``, ``quint8``, ``qint32``, ``quint4x2`` or ``quint2x4``."""
         return self._dtype
 
     @property
@@ -65,12 +65,23 @@ class QuantizedTensor(Wrapped):
         """The storage of the integers."""
         return self._values.untyped_storage()
 
+    def storage(self) -> Any:
+        """The storage of the integers; a copy where a byte holds several."""
+        return (self.int_repr() if self._dtype in BITS else self._values).storage()
+
+    def new(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a new tensor needs a scale."""
+        raise RuntimeError("new() is not supported for quantized tensors: write "
+                           "quantize_per_tensor(x, scale, zero_point, dtype)")
+
     def _like(self, values: Any) -> Any:
         return wrap(values, self._dtype, self._quantizer)
 
     # ---- integers, numbers, scales ---------------------------------------------------------------
     def int_repr(self) -> Any:
-        """A copy of the integers, in int8, uint8 or int32."""
+        """A copy of the integers, in int8, uint8 or int32; bytes of several as one row."""
+        if self._dtype in BITS:
+            return packed(self._values, BITS[self._dtype])
         return self._values.clone()
 
     def dequantize(self) -> Any:

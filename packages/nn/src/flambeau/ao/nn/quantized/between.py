@@ -4,10 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
+import flambeau.ao.operators.sums as sums
 from flambeau import Tensor
-from flambeau.core import ops
-from flambeau.core.quantized.schemes import RANGES, Quantizer
-from flambeau.core.quantized.tensor import QuantizedTensor, wrap
 from flambeau.nn import Identity, Module
 
 __all__ = ["DeQuantize", "FXFloatFunctional", "FloatFunctional", "QFunctional", "Quantize"]
@@ -157,67 +155,36 @@ class QFunctional(Module):
         raise RuntimeError("QFunctional is not called: write f.add(x, y), f.mul(x, y), "
                            "f.cat([x, y]) ...")
 
-    def _quantized(self, numbers: Tensor, like: Any) -> Any:
-        return self.activation_post_process(
-            flambeau.quantize_per_tensor(numbers, self.scale, self.zero_point, like.dtype))
-
-    def _joined(self, operator: Any, x: Any, y: Any, *relu: bool) -> Any:
-        """A sum or a product by an operator of integers; None where it is not for these two."""
-        both = isinstance(x, QuantizedTensor) and isinstance(y, QuantizedTensor)
-        if not both or x.dtype is not y.dtype or x.dtype is flambeau.qint32 or \
-                x.shape != y.shape or (x._quantizer.axis, y._quantizer.axis) != (None, None):
-            return None
-        (a, zero_a, _), (b, zero_b, _) = x._quantizer, y._quantizer
-        made = operator(x._values, y._values, (a, b, self.scale),
-                        (zero_a, zero_b, self.zero_point), *relu)
-        return self.activation_post_process(
-            wrap(made, x.dtype, Quantizer(self.scale, self.zero_point)))
+    def _scaled(self, operator: Any, *args: Any) -> Any:
+        return self.activation_post_process(operator(*args, self.scale, self.zero_point))
 
     def add(self, x: Any, y: Any) -> Any:
         """``x + y``."""
-        made = self._joined(ops.quantized_add, x, y, False)
-        return self._quantized(x.dequantize() + y.dequantize(), x) if made is None else made
+        return self._scaled(sums.add, x, y)
 
     def add_scalar(self, x: Any, y: float) -> Any:
         """``x + y`` with a number: the zero point moves, or both move where it has no room."""
-        least, greatest = RANGES[x.dtype]
-        scale, zero = x.q_scale(), x.q_zero_point()
-        moved = zero - round(y / scale)
-        if least <= moved <= greatest:
-            return _with(x, scale, moved)
-        end = least if moved < least else greatest
-        wider = scale * (abs(moved - greatest) if moved < least else abs(moved - least)) \
-            / (greatest - least)
-        return flambeau.quantize_per_tensor(x.dequantize() + y, wider, end, x.dtype)
+        return sums.add_scalar(x, y)
 
     def mul(self, x: Any, y: Any) -> Any:
         """``x * y``."""
-        made = self._joined(ops.quantized_mul, x, y)
-        return self._quantized(x.dequantize() * y.dequantize(), x) if made is None else made
+        return self._scaled(sums.mul, x, y)
 
     def mul_scalar(self, x: Any, y: float) -> Any:
         """``x * y`` with a number: the scale changes, and for numbers below zero the integers."""
-        if y > 0:
-            return _with(x, x.q_scale() * y, x.q_zero_point())
-        if y == 0:
-            return flambeau.quantize_per_tensor(flambeau.zeros(x.shape), 1.0, 0, x.dtype)
-        low, high = RANGES[x.dtype]
-        return flambeau.quantize_per_tensor(x.dequantize() * y, x.q_scale() * -y,
-                                            high + low - x.q_zero_point(), x.dtype)
+        return sums.mul_scalar(x, y)
 
     def cat(self, x: Any, dim: int = 0) -> Any:
         """Concatenation."""
-        return self._quantized(flambeau.cat([each.dequantize() for each in x], dim=dim), x[0])
+        return self._scaled(sums.cat, x, dim)
 
     def add_relu(self, x: Any, y: Any) -> Any:
         """``relu(x + y)``."""
-        made = self._joined(ops.quantized_add, x, y, True)
-        return self._quantized((x.dequantize() + y.dequantize()).relu(), x) if made is None \
-            else made
+        return self._scaled(sums.add_relu, x, y)
 
     def matmul(self, x: Any, y: Any) -> Any:
         """``x @ y``."""
-        return self._quantized(x.dequantize() @ y.dequantize(), x)
+        return self._scaled(sums.matmul, x, y)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> QFunctional:
@@ -229,8 +196,3 @@ class QFunctional(Module):
         scale, zero_point = mod.activation_post_process.calculate_qparams()
         made.scale, made.zero_point = float(scale), int(zero_point)
         return made
-
-
-def _with(x: Any, scale: float, zero_point: int) -> Any:
-    """The same integers with another scale."""
-    return wrap(x.int_repr(), x.dtype, Quantizer(scale, zero_point))

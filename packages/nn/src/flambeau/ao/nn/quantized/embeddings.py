@@ -1,9 +1,11 @@
 """Tables of integers, of which rows are floats."""
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import flambeau
+import flambeau.ao.operators.tables as tables
 from flambeau import Tensor
 from flambeau import nn as layers
 from flambeau.nn import functional as F
@@ -12,13 +14,13 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(layers.Module):
-    """Rows of a table of ``quint8``, each with a scale of its own; floats come out.
+    """Rows of a table of integers, each with a scale of its own; floats come out.
 
     Args:
         num_embeddings: Rows.
         embedding_dim: Numbers in a row.
         others: as in `flambeau.nn.Embedding`.
-        dtype: ``quint8``.
+        dtype: ``quint8`` or ``quint4x2``.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -26,8 +28,7 @@ class Embedding(layers.Module):
                  scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None,
                  dtype: Any = flambeau.quint8) -> None:
         super().__init__()
-        if dtype is not flambeau.quint8:
-            raise NotImplementedError(f"Embedding: tables are of quint8, not {dtype}")
+        _expect_dtype(dtype)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx
         table = flambeau.zeros(num_embeddings, embedding_dim)
@@ -46,15 +47,18 @@ class Embedding(layers.Module):
         """The table."""
         return self._weight
 
-    def _rows(self, index: Tensor) -> Tensor:
-        table, quantizer = self._weight._values, self._weight._quantizer
-        rows = F.embedding(index, table).float()
-        return (rows - quantizer.zero_point[index].float().unsqueeze(-1)) \
-            * quantizer.scale[index].float().unsqueeze(-1)
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the table."""
+        return self._weight.dtype
+
+    @property
+    def _packed_params(self) -> SimpleNamespace:
+        return SimpleNamespace(dtype=self.dtype, _packed_weight=self._weight)
 
     def forward(self, indices: Tensor) -> Tensor:
         """Rows, as floats."""
-        return self._rows(indices)
+        return tables.rows_of(self._weight, indices)
 
     def extra_repr(self) -> str:
         """Sizes."""
@@ -89,15 +93,22 @@ class Embedding(layers.Module):
             raise AssertionError(f"{cls.__name__}: tables have a scale and a zero point for each "
                                  "row: write qconfig = float_qparams_weight_only_qconfig")
         scale, zero = observer.calculate_qparams()
+        _expect_dtype(observer.dtype)
         made = cls(mod.num_embeddings, mod.embedding_dim)
         made.padding_idx = mod.padding_idx
         made.set_weight(flambeau.quantize_per_channel(mod.weight.detach().float(), scale, zero, 0,
-                                                      flambeau.quint8))
+                                                      observer.dtype))
         return made
 
 
+def _expect_dtype(dtype: Any) -> None:
+    if dtype not in (flambeau.quint8, flambeau.quint4x2):
+        raise NotImplementedError(f"Embedding: tables are of quint8 or quint4x2, not {dtype}: "
+                                  "write float_qparams_weight_only_qconfig or its form of 4 bits")
+
+
 class EmbeddingBag(Embedding):
-    """Sums of rows of a table of ``quint8``.
+    """Sums of rows of a table of integers.
 
     Args:
         num_embeddings: Rows.
@@ -119,7 +130,7 @@ class EmbeddingBag(Embedding):
                 per_sample_weights: Tensor | None = None) -> Tensor:
         """A row for each bag."""
         used, inverse = indices.unique(return_inverse=True)
-        return F.embedding_bag(inverse, self._rows(used), offsets, mode=self.mode,
+        return F.embedding_bag(inverse, tables.rows_of(self._weight, used), offsets, mode=self.mode,
                                per_sample_weights=per_sample_weights,
                                include_last_offset=self.include_last_offset)
 

@@ -1,0 +1,1 @@
+"""The operators of ``flambeau.ops.quantized`` and ``flambeau.ops.quantized_decomposed``."""
