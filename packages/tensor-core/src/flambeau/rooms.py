@@ -240,7 +240,10 @@ def lazy_attributes(package: str) -> Callable[[str], Any]:
             from flambeau.core import _core
 
             older = getattr(import_module(f"flambeau.{OLDER[key]}"), name)
-            return _core.shown_function(name, older)
+            shown = _core.shown_function(name, older)
+            if shown is not older:      # the same function each time: programs compare them
+                setattr(sys.modules[package], name, shown)
+            return shown
         if key in NAMES:
             value = getattr(enter(key), name)
             setattr(sys.modules[package], name, value)

@@ -1,4 +1,4 @@
 """Layers for quantization: fused, for training with rounding, and quantized."""
-from flambeau.ao.nn import intrinsic, qat, quantized
+from flambeau.ao.nn import intrinsic, qat, quantizable, quantized
 
-__all__ = ["intrinsic", "qat", "quantized"]
+__all__ = ["intrinsic", "qat", "quantizable", "quantized"]

@@ -21,6 +21,10 @@ class PackedLinear(NamedTuple):
     weight: Any
     bias: Any
 
+    def unpack(self) -> tuple[Any, Any]:
+        """The weight and the bias."""
+        return linear_unpack(self)
+
 
 def linear_prepack(W: Any, B: Any = None) -> PackedLinear:
     """A weight of ``qint8`` and a bias, for the other operators."""
@@ -106,6 +110,10 @@ class Convolution(NamedTuple):
     groups: int
     transposed: bool
 
+    def unpack(self) -> tuple[Any, Any]:
+        """The weight and the bias."""
+        return self.weight, self.bias
+
     @property
     def sizes(self) -> int:
         """How many dimensions the window has."""
@@ -187,7 +195,8 @@ def _added(relu: bool) -> Callable[..., Any]:
 
 
 def _unpack(packed_weights: Convolution) -> tuple[Any, Any]:
-    return packed_weights.weight, packed_weights.bias
+    weight, bias, *_ = packed_weights
+    return weight, bias
 
 
 def convolutions() -> dict[str, Callable[..., Any]]:

@@ -14,9 +14,9 @@ from flambeau import Tensor
 from flambeau.core.quantized.schemes import packed
 from flambeau.nn import functional as F
 
-__all__ = ["bags", "embedding", "prepack", "unpack"]
+__all__ = ["MODES", "bag", "bags", "embedding", "prepack", "unpack"]
 
-_MODES = ("sum", "mean", "max")
+MODES = ("sum", "mean", "max")
 
 
 def prepack(weight: Any) -> Any:
@@ -61,7 +61,7 @@ def _expect_whole(pruned: bool, mapping: Any) -> None:
 
 
 def _bag(read: Callable[[Any, Tensor], Tensor]) -> Callable[..., Tensor]:
-    def bag(weight: Any, indices: Tensor, offsets: Tensor | None = None,
+    def sums(weight: Any, indices: Tensor, offsets: Tensor | None = None,
             scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False,
             per_sample_weights: Tensor | None = None,
             compressed_indices_mapping: Tensor | None = None,
@@ -70,13 +70,16 @@ def _bag(read: Callable[[Any, Tensor], Tensor]) -> Callable[..., Tensor]:
         rows = read(weight, indices.reshape(-1).long())
         each = flambeau.arange(indices.numel()).reshape(indices.shape)
         if indices.ndim == 2:
-            return F.embedding_bag(each, rows, None, mode=_MODES[mode],
+            return F.embedding_bag(each, rows, None, mode=MODES[mode],
                                    per_sample_weights=per_sample_weights)
         return F.embedding_bag(each, rows, offsets.long() if offsets is not None else None,
-                               mode=_MODES[mode], per_sample_weights=per_sample_weights,
+                               mode=MODES[mode], per_sample_weights=per_sample_weights,
                                include_last_offset=include_last_offset)
 
-    return bag
+    return sums
+
+
+bag = _bag(rows_of)
 
 
 # ---- tables of bytes -----------------------------------------------------------------------------
@@ -135,7 +138,7 @@ def bags() -> dict[str, Callable[..., Any]]:
     for name, bits in (("byte", 8), ("4bit", 4), ("2bit", 2)):
         start = f"embedding_bag_{name}"
         if bits > 2:
-            found[start] = _bag(rows_of)
+            found[start] = bag
         found |= {f"{start}_prepack": _pack_rows(bits), f"{start}_unpack": _unpack_rows(bits),
                   f"{start}_rowwise_offsets": _bag(_rows_of_bytes(bits))}
     return found

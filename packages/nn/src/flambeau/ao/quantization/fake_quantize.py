@@ -8,7 +8,7 @@ import flambeau.ao.quantization.observer as observers
 from flambeau import Tensor
 from flambeau.nn import Module
 
-from .fused_observer import watched_and_rounded
+from .fused_observer import rounded, watched_and_rounded
 from .observer import _BY_CHANNEL, _SYMMETRIC, ObserverBase, _With
 
 __all__ = ["FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize",
@@ -113,11 +113,9 @@ class FakeQuantize(FakeQuantizeBase):
             self.zero_point.resize_(zero_point.shape).copy_(zero_point)
         if not bool(self.fake_quant_enabled):
             return X
-        if self.is_per_channel:
-            return flambeau.fake_quantize_per_channel_affine(
-                X, self.scale, self.zero_point, self.ch_axis, self.quant_min, self.quant_max)
-        return flambeau.fake_quantize_per_tensor_affine(
-            X, self.scale, self.zero_point, self.quant_min, self.quant_max)
+        return rounded(X, self.scale, self.zero_point,
+                       self.ch_axis if self.is_per_channel else None, self.quant_min,
+                       self.quant_max)
 
     def extra_repr(self) -> str:
         """The switches, the scale and the range."""

@@ -105,7 +105,7 @@ def _in_row(kind: Any) -> Callable[..., Module]:
 
 
 #: Kinds of layers in a row -> what fuses them.
-_FUSERS: dict[tuple[type, ...], Callable[..., Module]] = {
+FUSERS: dict[tuple[type, ...], Callable[..., Module]] = {
     **{(getattr(layers, f"Conv{n}d"), getattr(layers, f"BatchNorm{n}d")): fuse_conv_bn
        for n in (1, 2, 3)},
     **{(getattr(layers, f"Conv{n}d"), getattr(layers, f"BatchNorm{n}d"), layers.ReLU):
@@ -132,7 +132,7 @@ def fuse_known_modules(mod_list: list[Any], is_qat: bool,
         NotImplementedError: These layers are not fused.
     """
     kinds = tuple(map(type, mod_list))
-    fuser = {**_FUSERS, **(additional_fuser_method_mapping or {})}.get(kinds)
+    fuser = {**FUSERS, **(additional_fuser_method_mapping or {})}.get(kinds)
     if fuser is None:
         raise NotImplementedError(
             f"Cannot fuse modules: {', '.join(kind.__name__ for kind in kinds)}. These are "

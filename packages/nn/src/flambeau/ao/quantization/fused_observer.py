@@ -8,7 +8,7 @@ from __future__ import annotations
 import flambeau
 from flambeau import Tensor
 
-__all__ = ["chosen", "watched_and_rounded"]
+__all__ = ["chosen", "rounded", "watched_and_rounded"]
 
 #: Scales below it are raised to it: the float32 that is nearest to 6.1e-5.
 _LEAST_SCALE = 6.0999998822808266e-05
@@ -80,7 +80,22 @@ def watched_and_rounded(self: Tensor, observer_on: Tensor, fake_quant_on: Tensor
             kept.resize_(found.shape).copy_(found)
     if not bool(fake_quant_on):
         return self
-    if per_row_fake_quant:
-        return flambeau.fake_quantize_per_channel_affine(self, scale, zero_point, ch_axis,
-                                                         quant_min, quant_max)
-    return flambeau.fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max)
+    return rounded(self, scale, zero_point, ch_axis if per_row_fake_quant else None, quant_min,
+                   quant_max)
+
+
+def rounded(x: Tensor, scale: Tensor, zero_point: Tensor, ch_axis: int | None, quant_min: int,
+            quant_max: int) -> Tensor:
+    """Fake quantization by scales that are written to later, while gradients still need these.
+
+    Args:
+        x: The numbers.
+        scale, zero_point: One, or one for each channel.
+        ch_axis: The dimension of the channels, or None.
+        quant_min, quant_max: The least and the greatest integer.
+    """
+    scale, zero_point = scale.clone(), zero_point.clone()
+    if ch_axis is not None:
+        return flambeau.fake_quantize_per_channel_affine(x, scale, zero_point, ch_axis, quant_min,
+                                                         quant_max)
+    return flambeau.fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max)

@@ -13,7 +13,8 @@ from flambeau.nn import Module
 
 __all__ = ["MinMaxObserver", "MovingAverageMinMaxObserver",
            "MovingAveragePerChannelMinMaxObserver", "ObserverBase", "PerChannelMinMaxObserver",
-           "UniformQuantizationObserverBase"]
+           "UniformQuantizationObserverBase", "get_observer_state_dict",
+           "load_observer_state_dict"]
 
 _RANGES = RANGES | {dtype: (flambeau.iinfo(dtype).min, flambeau.iinfo(dtype).max) for dtype in (
     flambeau.int8, flambeau.uint8, flambeau.int16, flambeau.int32)}
@@ -35,6 +36,11 @@ class _With(functools.partial):
             return self(**{name: each() for name, each in kwargs.items()}, **more)
 
         return _With(make)
+
+    @property
+    def p(self) -> _With:
+        """Itself: what programs for PyTorch find the class and its arguments in."""
+        return self
 
     def __repr__(self) -> str:
         return "functools.partial" + super().__repr__().removeprefix("_With")
@@ -309,6 +315,33 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
             low = self.min_val + self.averaging_constant * (low - self.min_val)
             high = self.max_val + self.averaging_constant * (high - self.max_val)
         self._keep(low, high)
+
+
+def get_observer_state_dict(mod: Module) -> dict[str, Any]:
+    """The entries of a prepared network's state that belong to observers.
+
+    Args:
+        mod: The network.
+    """
+    return {key: value for key, value in mod.state_dict().items()
+            if "activation_post_process" in key}
+
+
+def load_observer_state_dict(mod: Module, obs_dict: dict[str, Any]) -> None:
+    """Load what `get_observer_state_dict` gave into a network that was prepared alike.
+
+    Args:
+        mod: The network.
+        obs_dict: That state.
+
+    Raises:
+        RuntimeError: An observer of the network is not in it.
+    """
+    missing, unexpected = mod.load_state_dict(obs_dict, strict=False)
+    missing = [key for key in missing if "activation_post_process" in key]
+    if missing or unexpected:
+        raise RuntimeError(f"load_observer_state_dict(): missing are {missing}, and the network "
+                           f"has no {list(unexpected)}: prepare it as the one that was saved")
 
 
 def __getattr__(name: str) -> Any:

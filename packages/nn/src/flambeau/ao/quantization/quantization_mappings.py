@@ -6,7 +6,7 @@ from typing import Any
 
 import flambeau.ao.quantization.stubs as stubs
 from flambeau import nn as layers
-from flambeau.ao.nn import intrinsic, qat, quantized
+from flambeau.ao.nn import intrinsic, qat, quantizable, quantized
 from flambeau.ao.nn.quantized import dynamic
 from flambeau.nn.modules.attention import NonDynamicallyQuantizableLinear
 
@@ -16,7 +16,9 @@ from .qconfig import (
 )
 
 __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
-           "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "fixed_range",
+           "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS",
+           "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "OBSERVED_LAYERS", "QUANTIZED_LAYERS",
+           "fixed_range",
            "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
            "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
            "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
@@ -47,6 +49,20 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(_it, f"ConvBnReLU{n}d"): getattr(_iq, f"ConvReLU{n}d") for n in _DIMS},
     **{getattr(_it, f"ConvReLU{n}d"): getattr(_iq, f"ConvReLU{n}d") for n in _DIMS}}
 
+_reference = quantized.reference
+
+#: Float layer -> layer that computes in floats what integers of its weight stand for.
+DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
+    stubs.QuantStub: quantized.Quantize, stubs.DeQuantStub: quantized.DeQuantize,
+    **{getattr(layers, name): getattr(_reference, name) for name in _reference.__all__}}
+
+#: Layer that is watched part by part -> the layer of its parts, and that -> the one of integers.
+OBSERVED_LAYERS: dict[Any, Any] = {
+    layers.LSTM: quantizable.LSTM, layers.MultiheadAttention: quantizable.MultiheadAttention}
+QUANTIZED_LAYERS: dict[Any, Any] = {
+    quantizable.LSTM: quantized.LSTM,
+    quantizable.MultiheadAttention: quantized.MultiheadAttention}
+
 DEFAULT_QAT_MODULE_MAPPINGS: dict[Any, Any] = {
     layers.Linear: qat.Linear, NonDynamicallyQuantizableLinear: qat.Linear,
     layers.Conv2d: qat.Conv2d, layers.Conv3d: qat.Conv3d,
@@ -60,7 +76,8 @@ DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     layers.LSTM: dynamic.LSTM, layers.GRU: dynamic.GRU, layers.LSTMCell: dynamic.LSTMCell,
     layers.GRUCell: dynamic.GRUCell, layers.RNNCell: dynamic.RNNCell,
     layers.Embedding: quantized.Embedding, layers.EmbeddingBag: quantized.EmbeddingBag,
-    qat.Linear: dynamic.Linear, intrinsic.LinearReLU: _iq.dynamic.LinearReLU}
+    qat.Linear: dynamic.Linear, qat.dynamic.Linear: dynamic.Linear,
+    intrinsic.LinearReLU: _iq.dynamic.LinearReLU}
 
 #: Layers whose outputs lie in a range that is known, and how it is rounded in training.
 DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
@@ -81,6 +98,11 @@ def fixed_range(kind: type) -> Any:
 def get_default_static_quant_module_mappings() -> dict[Any, Any]:
     """Float layer -> layer of integers."""
     return copy.copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
+
+
+def get_default_reference_static_quant_module_mappings() -> dict[Any, Any]:
+    """Float layer -> layer that computes in floats what integers of its weight stand for."""
+    return copy.copy(DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_qat_module_mappings() -> dict[Any, Any]:
@@ -120,17 +142,14 @@ def get_static_quant_module_class(float_module_class: Any,
     Args:
         float_module_class: The class of the float layer.
         additional_static_quant_mapping: Further float layers -> their replacements.
-        is_reference: True is refused: there are no layers that compute in floats what integers
-            would give.
+        is_reference: Whether the layer computes in floats what integers stand for.
 
     Raises:
         AssertionError: Nothing replaces it.
     """
-    if is_reference:
-        raise NotImplementedError("get_static_quant_module_class(is_reference=True): write "
-                                  "flambeau.onnx.export(model, ..., quantized='qdq') instead")
-    return _class_in(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, additional_static_quant_mapping,
-                     float_module_class)
+    mapping = DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS if is_reference \
+        else DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
+    return _class_in(mapping, additional_static_quant_mapping, float_module_class)
 
 
 def get_dynamic_quant_module_class(float_module_class: Any,
@@ -156,4 +175,4 @@ def get_default_qconfig_propagation_list() -> set[Any]:
 
 def no_observer_set() -> set[Any]:
     """Layers that cannot be watched as one."""
-    return set()
+    return {*QUANTIZED_LAYERS}

@@ -18,6 +18,7 @@ from .qconfig import (
     float_qparams_weight_only_qconfig,
 )
 from .stubs import QuantWrapper
+from .utils import get_qparam_dict
 from .watching import add_observers, forget, is_fused, observe_input, observe_output
 
 __all__ = ["add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_qconfig_",
@@ -60,7 +61,8 @@ def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
         allow_list: Classes of layers that are watched; None: all that are quantized.
         observer_non_leaf_module_list: Classes of further layers, with layers inside.
         prepare_custom_config_dict: ``{"float_to_observed_custom_module_class": {A: B}}`` has
-            layers of class A watched as ``B.from_float(layer)``.
+            layers of class A watched as ``B.from_float(layer)``; None: LSTM and
+            MultiheadAttention are watched as those of `flambeau.ao.nn.quantizable`.
 
     Example:
         >>> import flambeau
@@ -81,7 +83,8 @@ def prepare(model: Module, inplace: bool = False, allow_list: Any = None,
                       "model.qconfig = get_default_qconfig('x86') before", stacklevel=2)
     kinds = set(mappings.get_default_qconfig_propagation_list() if allow_list is None
                 else allow_list)
-    custom = (prepare_custom_config_dict or {}).get("float_to_observed_custom_module_class", {})
+    custom = mappings.OBSERVED_LAYERS if prepare_custom_config_dict is None else \
+        prepare_custom_config_dict.get("float_to_observed_custom_module_class", {})
     add_observers(model, kinds, set(observer_non_leaf_module_list or ()), custom)
     return model
 
@@ -127,9 +130,12 @@ def swap_module(mod: Any, mapping: dict[Any, Any], custom_module_class_mapping: 
         made = custom_module_class_mapping[kind].from_observed(mod)
     elif kind in mapping:
         make = mapping[kind].from_float
-        precomputed = {"use_precomputed_fake_quant": use_precomputed_fake_quant}
-        takes = precomputed.keys() <= inspect.signature(make).parameters.keys()
-        made = make(mod, **(precomputed if takes else {}))
+        if getattr(mapping[kind], "_IS_REFERENCE", False):
+            made = make(mod, watched_weights(mod))
+        else:
+            precomputed = {"use_precomputed_fake_quant": use_precomputed_fake_quant}
+            takes = precomputed.keys() <= inspect.signature(make).parameters.keys()
+            made = make(mod, **(precomputed if takes else {}))
     else:
         return mod
     for hook in mod._forward_pre_hooks.values():
@@ -139,6 +145,24 @@ def swap_module(mod: Any, mapping: dict[Any, Any], custom_module_class_mapping: 
         if hook is not observe_output:
             made.register_forward_hook(hook)
     return made
+
+
+def watched_weights(mod: Any) -> dict[str, Any]:
+    """What the observers of a layer's configuration know of its weights.
+
+    Args:
+        mod: A float layer with a ``qconfig``; of a recurrent one, the dict has a dict for each
+            weight by name.
+    """
+    def facts(weight: Any) -> dict[str, Any]:
+        observer = mod.qconfig.weight()
+        observer(weight.detach())
+        return get_qparam_dict(observer)
+
+    if isinstance(mod, (layers.modules.rnn.RNNBase, layers.modules.rnn.RNNCellBase)):
+        return {name: facts(value) for name, value in mod.named_parameters(recurse=False)
+                if name.startswith("weight")}
+    return facts(mod.weight)
 
 
 def _swap_all(module: Module, mapping: dict[Any, Any], custom: Any = None,
@@ -161,22 +185,20 @@ def convert(module: Module, mapping: Any = None, inplace: bool = False,
         mapping: Float layer -> its replacement.
         inplace: Whether ``module`` itself changes.
         remove_qconfig: Whether configurations and observers that remain are removed.
-        is_reference: True is refused.
+        is_reference: Whether layers compute in floats what integers of their weights stand for.
         convert_custom_config_dict: ``{"observed_to_quantized_custom_module_class": {B: C}}``
-            replaces layers of class B by ``C.from_observed(layer)``.
+            replaces layers of class B by ``C.from_observed(layer)``; None: those of
+            `flambeau.ao.nn.quantizable` by those of `flambeau.ao.nn.quantized`.
         use_precomputed_fake_quant: Passed on to those ``from_float`` that take it.
-
-    Raises:
-        NotImplementedError: ``is_reference`` is true.
     """
-    if is_reference:
-        raise NotImplementedError("convert(is_reference=True): write flambeau.onnx.export(model, "
-                                  "..., quantized='qdq') for networks in other runtimes")
-    mapping = mappings.get_default_static_quant_module_mappings() if mapping is None else mapping
+    if mapping is None:
+        mapping = mappings.get_default_reference_static_quant_module_mappings() if is_reference \
+            else mappings.get_default_static_quant_module_mappings()
     if not inplace:
         module = copy.deepcopy(module)
     holder = layers.Sequential(module)      # the network itself may be a layer that is replaced
-    custom = (convert_custom_config_dict or {}).get("observed_to_quantized_custom_module_class")
+    custom = mappings.QUANTIZED_LAYERS if convert_custom_config_dict is None else \
+        convert_custom_config_dict.get("observed_to_quantized_custom_module_class")
     _swap_all(holder, mapping, custom, use_precomputed_fake_quant)
     if remove_qconfig:
         forget(holder)

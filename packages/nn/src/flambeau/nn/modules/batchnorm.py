@@ -279,6 +279,8 @@ class SyncBatchNorm(_BatchNorm):
         made.running_mean, made.running_var = norm.running_mean, norm.running_var
         made.num_batches_tracked = norm.num_batches_tracked
         made.training = norm.training
+        if hasattr(norm, "qconfig"):
+            made.qconfig = norm.qconfig
         return made
 
     def _normalized(

@@ -87,6 +87,15 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _written(args[0], found(plain, name, args, kwargs))
 
 
+def is_computed(name: str) -> bool:
+    """Whether a call is computed for quantized tensors, by its name.
+
+    Args:
+        name: Of a function or method, in place or not.
+    """
+    return _by_name(name.rstrip("_")) is not None
+
+
 def _by_name(name: str) -> Callable[..., Any] | None:
     for names, function in _KINDS:
         if name in names:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau
 from flambeau import Tensor
 from flambeau import nn as layers
 from flambeau.nn import functional as F
@@ -124,8 +125,30 @@ class Conv3d(_Conv, layers.Conv3d):
     _FLOAT_MODULE = layers.Conv3d
 
 
-class Embedding(_Rounded, layers.Embedding):
+class _Table(_Rounded):
+    """Tables have a scale and a zero point for each row."""
+
+    def _round_with(self, qconfig: Any) -> None:
+        super()._round_with(qconfig)
+        scheme = self.weight_fake_quant.qscheme
+        if scheme != flambeau.per_channel_affine_float_qparams:
+            raise AssertionError(
+                f"{type(self).__name__}: weights of tables have a scale and a zero point for each "
+                f"row, a qscheme of per_channel_affine_float_qparams, and not {scheme}: write "
+                "qconfig=default_embedding_qat_qconfig")
+
+    @classmethod
+    def _inner(cls, mod: Any) -> Any:
+        if not isinstance(mod, cls._FLOAT_MODULE) or isinstance(mod, _Rounded):
+            raise AssertionError(f"qat.{cls.__name__}.from_float(): expected a layer of nn."
+                                 f"{cls._FLOAT_MODULE.__name__}, got {type(mod).__name__}")
+        return _Rounded._inner(mod)
+
+
+class Embedding(_Table, layers.Embedding):
     """`flambeau.nn.Embedding` with a rounded weight, which ``qconfig`` says how to round."""
+
+    _FLOAT_MODULE = layers.Embedding
 
     def forward(self, input: Tensor) -> Tensor:
         """Rows of the rounded weight."""
@@ -141,8 +164,10 @@ class Embedding(_Rounded, layers.Embedding):
                                    mod.sparse, mod.weight.detach(), qconfig=mod.qconfig))
 
 
-class EmbeddingBag(_Rounded, layers.EmbeddingBag):
+class EmbeddingBag(_Table, layers.EmbeddingBag):
     """`flambeau.nn.EmbeddingBag` with a rounded weight, which ``qconfig`` says how to round."""
+
+    _FLOAT_MODULE = layers.EmbeddingBag
 
     def forward(self, input: Tensor, offsets: Tensor | None = None,
                 per_sample_weights: Tensor | None = None) -> Tensor:

@@ -1,5 +1,5 @@
 """Layers of integers."""
-from flambeau.ao.nn.quantized import dynamic, functional
+from flambeau.ao.nn.quantized import dynamic, functional, reference
 from flambeau.ao.nn.quantized.activations import (
     ELU,
     Dropout,
@@ -37,10 +37,11 @@ from flambeau.ao.nn.quantized.norms import (
     InstanceNorm3d,
     LayerNorm,
 )
+from flambeau.ao.nn.quantized.observed import LSTM, MultiheadAttention
 
-__all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
-           "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Dropout", "Embedding",
-           "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "GroupNorm", "Hardswish",
-           "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear",
-           "MaxPool2d", "PReLU", "QFunctional", "Quantize", "ReLU6", "Sigmoid", "Softmax",
-           "dynamic", "functional"]
+__all__ = ["ELU", "LSTM", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d",
+           "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Dropout",
+           "Embedding", "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "GroupNorm",
+           "Hardswish", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm",
+           "LeakyReLU", "Linear", "MaxPool2d", "MultiheadAttention", "PReLU", "QFunctional",
+           "Quantize", "ReLU6", "Sigmoid", "Softmax", "dynamic", "functional", "reference"]

@@ -8,7 +8,6 @@ import flambeau
 import flambeau.ao.operators.tables as tables
 from flambeau import Tensor
 from flambeau import nn as layers
-from flambeau.nn import functional as F
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -129,10 +128,9 @@ class EmbeddingBag(Embedding):
     def forward(self, indices: Tensor, offsets: Tensor | None = None,
                 per_sample_weights: Tensor | None = None) -> Tensor:
         """A row for each bag."""
-        used, inverse = indices.unique(return_inverse=True)
-        return F.embedding_bag(inverse, tables.rows_of(self._weight, used), offsets, mode=self.mode,
-                               per_sample_weights=per_sample_weights,
-                               include_last_offset=self.include_last_offset)
+        return tables.bag(self._weight, indices, offsets, mode=tables.MODES.index(self.mode),
+                          per_sample_weights=per_sample_weights,
+                          include_last_offset=self.include_last_offset)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

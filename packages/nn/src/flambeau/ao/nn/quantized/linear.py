@@ -175,13 +175,12 @@ class Linear(OutputScale, Module):
 
 def weight_and_bias(mod: Any) -> tuple[Any, Any]:
     """The quantized weight of a float layer or of one for training, and its bias."""
-    if hasattr(mod, "weight_fake_quant"):       # trained with rounding: its scales are known
+    if hasattr(mod, "weight_fake_quant"):       # trained with rounding: it has an observer
         observer = mod.weight_fake_quant
         if hasattr(mod, "bn"):
             mod = mod.to_float()
             mod = mod[0] if isinstance(mod, layers.Sequential) else mod
-            observer(mod.weight)
     else:
         observer = mod.qconfig.weight()
-        observer(mod.weight)
+    observer(mod.weight)
     return _weights.quantized_weight(mod.weight, observer), mod.bias
