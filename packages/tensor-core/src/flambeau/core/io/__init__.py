@@ -45,8 +45,9 @@ def save(obj, f, pickle_module=None, pickle_protocol: int = 2,
         f: Path, or a binary file open for writing.
         pickle_module: Accepted for compatibility, like what follows: nothing is pickled.
         pickle_protocol: See above.
-        _use_new_zipfile_serialization: See above.
-        _disable_byteorder_record: See above.
+        _use_new_zipfile_serialization: With ``format="torch"``, False writes what PyTorch before
+            version 1.6 reads: of such files several may follow each other.
+        _disable_byteorder_record: Accepted for compatibility.
         format: ``"flambeau"``, which any reader of safetensors reads, or ``"torch"``, which
             ``torch.load`` of PyTorch reads, with ``weights_only=True`` too where ``obj`` holds
             tensors, numbers, strings and containers. Flambeau's when left out.
@@ -62,7 +63,7 @@ def save(obj, f, pickle_module=None, pickle_protocol: int = 2,
         >>> flambeau.load(path)
         {'weight': tensor([1., 1.]), 'step': 3}
     """
-    write = _writer(obj, f, format or default_save_format["name"])
+    write = _writer(obj, f, format or default_save_format["name"], _use_new_zipfile_serialization)
     if hasattr(f, "write"):
         write(f)
         if hasattr(f, "flush"):
@@ -71,7 +72,7 @@ def save(obj, f, pickle_module=None, pickle_protocol: int = 2,
         replace_atomically(f, write)
 
 
-def _writer(obj, f, format: str):
+def _writer(obj, f, format: str, zipped: bool):
     """What writes ``obj`` to an open file; complains before any file is touched."""
     if format not in ("flambeau", "torch"):
         raise ValueError(f"save(): format={format!r} is not known; write format='flambeau' or "
@@ -82,7 +83,7 @@ def _writer(obj, f, format: str):
     if ending in (".npz", b".npz"):
         return archive.writer(obj)
     if format == "torch":
-        return pytorch.writer(obj)
+        return pytorch.writer(obj) if zipped else pytorch.legacy_writer(obj)
     tree, tensors = structure.encode(obj)
     metadata = {"format": "flambeau", _TREE: json.dumps(tree, separators=(",", ":"))}
     return lambda file: write_tensors(file, tensors, metadata)

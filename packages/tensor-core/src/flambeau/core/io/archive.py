@@ -55,6 +55,9 @@ def read_members(source: Source) -> dict[str, zipfile.ZipInfo]:
             members = archive.infolist()
     except _DAMAGE as error:
         fail(f"the zip archive is damaged or cut off ({error})")
+    if min((member.header_offset for member in members), default=0) > 0:
+        fail("several zip archives lie one after the other, and their directory is that of the "
+             "last; save each object to a file of its own, or all of them as one list")
     by_name = {member.filename: member for member in members}
     if len(by_name) != len(members):
         fail("two members of the zip archive have the same name")

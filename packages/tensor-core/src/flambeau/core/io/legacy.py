@@ -2,7 +2,8 @@
 
 A number that marks the format, its version, what the writing machine was like, the object with
 storages by key, the keys in the order of the storages; then for each storage the number of its
-elements and the elements. Tensors are made before their elements are read.
+elements and the elements. Tensors are made before their elements are read; where tensors are
+computed from others, all are made once more when the elements are there.
 """
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, run_from
 from flambeau.core.io.sources import Source
 
-_MAGIC = 0x1950A86A20F9469CFC6C
-_MAGIC_BYTES = b"\x8a\n" + _MAGIC.to_bytes(10, "little")
-_VERSION = 1001
+MAGIC = 0x1950A86A20F9469CFC6C
+_MAGIC_BYTES = b"\x8a\n" + MAGIC.to_bytes(10, "little")
+VERSION = 1001
 
 
 def is_legacy(source: Source, start: bytes) -> bool:
@@ -47,23 +48,43 @@ class _Legacy(StoredTensors):
         self.views: dict[tuple[str, str], Storage] = {}
         self.big_endian = byte_order["unnamed"] == "big"
         self.room = source.size                   # bytes that storages may still claim
+        self.is_filled = False
+        self.is_computed = False                  # something is made of elements
 
     def read(self) -> Any:
         program = bytes(self.source.part(0, self.source.size))
-        setting, at, found = self.setting(), 0, []
+        setting, at, found, starts = self.setting(), 0, [], []
         for _ in range(5):
+            starts.append(at)
             made, at = run_from(program, at, setting)
             found.append(made)
         magic, version, machine, obj, keys = found
         keys = texts(keys)
-        if magic != _MAGIC or version != _VERSION or not isinstance(machine, dict):
+        if magic != MAGIC or version != VERSION or not isinstance(machine, dict):
             fail("the file begins like a checkpoint of PyTorch before version 1.6, but is none")
         self.big_endian = False in (machine.get("little_endian"), machine.get(b"little_endian"))
         if not isinstance(keys, list) or set(map(str, keys)) != set(self.storages):
             fail("the keys of the storages are not those that tensors name; the file is damaged")
         for key in keys:
             at = self._fill(key, at)
-        return obj
+        self.source.end, self.is_filled = at, True
+        return run_from(program, starts[3], setting)[0] if self.is_computed else obj
+
+    def _sparse(self, kind: Any, parts: Any) -> Any:
+        return super()._sparse(kind, parts) if self._is_ready() else functions["zeros"](())
+
+    def _quantized(self, *arguments: Any) -> Any:
+        return super()._quantized(*arguments) if self._is_ready() else functions["zeros"](())
+
+    def _finished(self, x: Any, storage: Storage, requires_grad: Any, metadata: Any) -> Any:
+        if metadata and not self._is_ready():
+            return x
+        return super()._finished(x, storage, requires_grad, metadata)
+
+    def _is_ready(self) -> bool:
+        """Whether elements are there, which a tensor is made of; else it is made once more."""
+        self.is_computed |= not self.is_filled
+        return self.is_filled
 
     def stored(self, identity: Any) -> Any:
         """("storage", type, key, device, elements, view), or ("module", class, file, text)."""

@@ -53,6 +53,11 @@ class PickleWriter:
         self.out = bytearray(b"\x80\x02")
         self.memo: dict[int, tuple[int, Any]] = {}
 
+    @classmethod
+    def plain(cls, obj: Any) -> bytes:
+        """The pickle of containers, numbers and strings."""
+        return cls(lambda obj, path: None, lambda name: Global("", name)).write(obj)
+
     def write(self, obj: Any) -> bytes:
         """The pickle of ``obj``."""
         self._put(obj, "")

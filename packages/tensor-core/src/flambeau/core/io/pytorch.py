@@ -1,4 +1,5 @@
-"""Writing files that ``torch.load`` of PyTorch reads: a zip archive around a pickle.
+"""Writing files that ``torch.load`` of PyTorch reads: a zip archive around a pickle, or, as before
+version 1.6, pickles and storages one after the other.
 
 Every storage is a member of the archive, whole, beginning at a multiple of 64 bytes so that it
 can be mapped; tensors that share memory share it again. Numbers, strings, containers and tensors
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import flambeau.core.io.quantized_parts as quantized
 from flambeau import rooms
 from flambeau.core import _core
+from flambeau.core.io import legacy
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.objects import loaded_numpy
@@ -33,6 +35,25 @@ _FOLDER = "archive"
 _LOCAL_HEADER = 30          # bytes, before the name and the extra field
 _ZIP64_FIELD = 20           # bytes, which zipfile adds when it is told that files may be large
 _KINDS = {name: kind for kind, name in STORAGES.items()}
+
+
+def legacy_writer(obj: Any) -> Callable[[Any], None]:
+    """What writes ``obj`` as PyTorch did before version 1.6; `flambeau.core.io.legacy` reads it."""
+    storages = _Storages((None,))
+    program = PickleWriter(storages.replace, _global_of).write(obj)
+    machine = {"protocol_version": legacy.VERSION, "little_endian": sys.byteorder == "little",
+               "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    keys = [str(key) for key in range(len(storages.flats))]
+    head, tail = (legacy.MAGIC, legacy.VERSION, machine), PickleWriter.plain(keys)
+
+    def write(file: Any) -> None:
+        for part in (*map(PickleWriter.plain, head), program, tail):
+            file.write(part)
+        for flat in storages.flats:
+            file.write(struct.pack("=q", flat.numel()))
+            file.write(elements(flat))
+
+    return write
 
 
 def writer(obj: Any) -> Callable[[Any], None]:
@@ -73,9 +94,14 @@ def _global_of(name: str) -> Global:
 
 
 class _Storages:
-    """The memory of the tensors that a pickle has met."""
+    """The memory of the tensors that a pickle has met.
 
-    def __init__(self) -> None:
+    Args:
+        view: What ends the identity of a storage.
+    """
+
+    def __init__(self, view: tuple[Any, ...] = ()) -> None:
+        self.view = view
         self.flats: list[Any] = []
         self.keys: dict[tuple[int, str], str] = {}
 
@@ -101,11 +127,19 @@ class _Storages:
     def _storage(self, storage: Any) -> Outside:
         name, flat = elements_of(storage, self.keys)
         kind = _KINDS.get(name) if name else None
-        key, count = self._key(flat if flat.is_cpu else flat.cpu())
-        if kind:
-            return Outside(("storage", Global("torch", f"{kind}Storage"), key, "cpu", count))
-        return Outside(("storage", Global("torch.storage", "UntypedStorage"), key, "cpu",
-                        count * flat.dtype.itemsize))
+        return self._outside(kind, flat if flat.is_cpu else flat.cpu())
+
+    def _outside(self, kind: str | None, x: Any) -> Outside:
+        """The memory of a tensor as numbers of a kind, else as bytes."""
+        key, count = self._key(x)
+        storage = Global("torch", f"{kind}Storage") if kind else \
+            Global("torch.storage", "UntypedStorage")
+        if not kind:
+            count *= x.dtype.itemsize
+        if not kind and self.view:      # before version 1.6 bytes were a kind of numbers
+            storage = Global("torch", "ByteStorage")
+            self.flats[int(key)] = self.flats[int(key)].view(_core._dtype_named("uint8"))
+        return Outside(("storage", storage, key, "cpu", count, *self.view))
 
     def _sparse(self, x: Any) -> Any:
         parts = [self._view(part, False) for _, part in parts_of(x)]
@@ -117,10 +151,9 @@ class _Storages:
 
     def _quantized(self, x: Any) -> Any:
         integers = x._values if x._values.is_cpu else x._values.cpu()
-        key, count = self._key(integers)
         kind = next(name for name, dtype in quantized.STORAGES.items()
                     if dtype == integers.dtype.name)
-        identity = Outside(("storage", Global("torch", f"{kind}Storage"), key, "cpu", count))
+        identity = self._outside(kind, integers)
         scale, zero_point, axis = x._quantizer
         scheme = Global("torch", str.__str__(x.qscheme()))
         parameters = (scheme, float(scale), int(zero_point)) if axis is None else \
@@ -154,12 +187,7 @@ class _Storages:
         if not x.is_cpu:
             x = x.cpu()
         kind = _KINDS.get(x.dtype.name)
-        key, count = self._key(x)
-        storage = Global("torch", f"{kind}Storage") if kind else \
-            Global("torch.storage", "UntypedStorage")
-        identity = Outside(("storage", storage, key, "cpu", count if kind else
-                            count * x.dtype.itemsize))
-        arguments: tuple[Any, ...] = (identity, x.storage_offset(), tuple(x.shape),
+        arguments: tuple[Any, ...] = (self._outside(kind, x), x.storage_offset(), tuple(x.shape),
                                       tuple(x.stride()), requires_grad, OrderedDict())
         if kind:
             return Call(Global("torch._utils", "_rebuild_tensor_v2"), arguments)
@@ -175,7 +203,8 @@ class _Storages:
             self.keys[identity] = str(len(self.flats))
             self.flats.append(x.as_strided((count,), (1,), 0))
         key = self.keys[identity]
-        return key, self.flats[int(key)].numel()
+        flat = self.flats[int(key)]
+        return key, flat.numel() * flat.dtype.itemsize // x.dtype.itemsize
 
 
 def _is_of_numpy(obj: Any) -> bool:

@@ -17,6 +17,8 @@ from flambeau.core.io.paths import path_of
 class Source:
     """Bytes in memory or in a mapping."""
 
+    end: int | None = None      # of the object that was read, where the format says so
+
     def __init__(self, view: memoryview) -> None:
         self.view = view
         self.size = len(view)
@@ -51,7 +53,10 @@ class FileSource(Source):
 def open_source(f, mapped: bool):
     """The ``Source`` of a path or of a binary file open for reading."""
     if hasattr(f, "read"):
-        yield Source(memoryview(bytearray(f.read())))
+        source = Source(memoryview(bytearray(f.read())))
+        yield source
+        if source.end is not None and hasattr(f, "seek"):
+            f.seek(source.end - source.size, os.SEEK_CUR)   # to what was saved after it
         return
     with open(path_of(f, "load", "read"), "rb") as file:
         if not mapped:
