@@ -191,6 +191,28 @@ def test_arguments_are_named():
     assert given.kwargs == {"input": 1, "other": 2, "alpha": 1}
 
 
+def test_the_form_of_an_operator_is_the_one_that_is_called():
+    normalize = fx.operator_schemas.normalize_function
+    x, y = flambeau.tensor([1.0, 3.0]), flambeau.tensor([2.0, 2.0])
+    for function, args, kwargs, names in (
+            (flambeau.max, (x, y), {}, {"input", "other"}), (flambeau.max, (x,), {}, {"input"}),
+            (flambeau.max, (x, 0), {}, {"input", "dim", "keepdim"}),
+            (flambeau.trapezoid, (x, y), {}, {"y", "x", "dim"}),
+            (flambeau.trapezoid, (x,), {"dx": 2.0}, {"y", "dx", "dim"}),
+            (flambeau.std, (x, 0, False), {}, {"input", "dim", "unbiased", "keepdim"}),
+            (flambeau.ops.aten.resize_as_, (x,), {"the_template": y},
+             {"input", "the_template", "memory_format"})):
+        given = normalize(function, args, kwargs, normalize_to_only_use_kwargs=True)
+        assert given.kwargs.keys() == names
+    again = normalize(flambeau.max, (x, y), {}, normalize_to_only_use_kwargs=True).kwargs
+    assert flambeau.max(**again).tolist() == [2.0, 3.0]
+    nodes = list(fx.symbolic_trace(lambda x, y: flambeau.max(x, y)).graph.nodes)
+    assert normalize(flambeau.max, nodes[2].args) is None       # a dimension, or a tensor?
+    found = normalize(flambeau.max, nodes[2].args, {}, (flambeau.Tensor, flambeau.Tensor))
+    assert found.args == tuple(nodes[:2]) and not found.kwargs
+    assert len(fx.operator_schemas.get_signature_for_torch_op(flambeau.max)) == 3
+
+
 def test_patterns_leave_defaults_out():
     pool = flambeau.ops.aten.max_pool2d_with_indices.default
     module = fx.symbolic_trace(lambda x: pool(x, [2, 2], stride=[2, 2]))

@@ -65,6 +65,7 @@ NAMES: dict[str, Any] = {
     "torch.jit.TracerWarning": stand_ins.ScriptState,
     "torch.jit._recursive": stand_ins.ScriptState,
     "torch.jit._state": stand_ins.ScriptState,
+    "torch.fx.operator_schemas._torchscript_type_to_python_type": stand_ins.same,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     f"{GENERATED}.annotated_args": {},
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,

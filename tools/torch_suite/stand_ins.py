@@ -16,6 +16,11 @@ def nothing(*args: Any, **kwargs: Any) -> None:
     """Do nothing."""
 
 
+def same(value: Any) -> Any:
+    """Give the argument back."""
+    return value
+
+
 def keep_hooks_of_all_modules(kind: str, hooks: dict[int, Any]) -> None:
     """Forget the hooks of all modules that are of one kind and not in a table."""
     table = importlib.import_module("flambeau.nn.modules.module._everywhere").EVERYWHERE

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import flambeau
 from flambeau.core import Operator
 from flambeau.core.homes import own_module
+from flambeau.fx._forms import chosen, forms_of
 
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "create_type_hint",
            "get_signature_for_torch_op", "normalize_function", "normalize_module", "type_matches"]
@@ -39,7 +40,7 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     """
     if not isinstance(op, Operator):
         return (None, None) if return_schemas else None
-    signatures = [inspect.signature(op)]
+    signatures = op.signatures
     return (signatures, list(op.keys)) if return_schemas else signatures
 
 
@@ -61,32 +62,16 @@ def check_for_mutable_operation(target: Any, args: Any, kwargs: Any) -> None:
                            "arguments) are not supported")
 
 
-def signature_of(target: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a function, or of a form of an operator of ``flambeau.ops``.
-
-    Raises:
-        ValueError: It is unknown.
-    """
-    schema = getattr(target, "_schema", None)
-    if schema is None:
-        return inspect.signature(target)
-    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    names = {"self": "input"}
-    return inspect.Signature([
-        inspect.Parameter(names.get(each.name, each.name), kinds[each.kwarg_only],
-                          default=each.default_value if each.has_default else inspect._empty)
-        for each in schema.arguments])
-
-
-def _bound(target: Any, args: Any, kwargs: Any, all_named: bool) -> ArgsKwargsPair | None:
+def _bound(target: Any, args: Any, kwargs: Any, all_named: bool, arg_types: Any = None,
+           kwarg_types: Any = None) -> ArgsKwargsPair | None:
     try:
-        signature = signature_of(target)
-        bound = signature.bind(*args, **kwargs)
+        bound = chosen(forms_of(target), args, kwargs, arg_types, kwarg_types)
     except (TypeError, ValueError):
         return None
-    bound.apply_defaults()
+    if bound is None:
+        return None
     given, named = [], {}
-    for at, (name, parameter) in enumerate(signature.parameters.items()):
+    for at, (name, parameter) in enumerate(bound.signature.parameters.items()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             return None
         positional_only = parameter.kind is parameter.POSITIONAL_ONLY
@@ -113,11 +98,11 @@ def normalize_function(target: Callable[..., Any], args: tuple[Any, ...],
         normalize_to_only_use_kwargs: Name every argument.
 
     Returns:
-        The arguments; None where the signature is unknown, or does not fit.
+        The arguments; None where the signature is unknown, does not fit, or several may.
     """
     if getattr(target, "__module__", None) == operator.add.__module__:
         return None
-    return _bound(target, args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _bound(target, args, kwargs or {}, normalize_to_only_use_kwargs, arg_types, kwarg_types)
 
 
 def normalize_module(root: Any, target: str, args: tuple[Any, ...],

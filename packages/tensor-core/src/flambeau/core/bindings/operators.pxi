@@ -114,7 +114,12 @@ cdef class Operator:
     @property
     def __signature__(self):
         """What ``inspect.signature`` shows: the parameters of the first overload."""
-        return _inspected(self)
+        return _inspected(self, 0)
+
+    @property
+    def signatures(self):
+        """What ``inspect.signature`` would show of each overload, in the order of ``keys``."""
+        return [_inspected(self, i) for i in range(self.count)]
 
     def __repr__(self):
         return f"<{'method' if self.is_method else 'operator'} {self._name}>"
@@ -136,9 +141,9 @@ cdef str _full_signature(Operator o, int i, str name):
     return text.removesuffix(")") + ", inplace=False)" if _chooses(o) else text
 
 
-cdef object _inspected(Operator o):
+cdef object _inspected(Operator o, int form):
     from inspect import Parameter, Signature    # imported by whoever asks
-    cdef const fl_op *op = o.overloads[0]
+    cdef const fl_op *op = o.overloads[form]
     cdef int i
     shown = []
     for i in range(op.nparams):

@@ -225,7 +225,7 @@ def _by_name(pn: Node, gn: Node) -> tuple[Any, Any]:
     same = len(pn.args) == len(gn.args) and pn.kwargs.keys() == gn.kwargs.keys()
     if same or pn.op != "call_function" or not callable(pn.target):
         return (pn.args, pn.kwargs), (gn.args, gn.kwargs)
-    from flambeau.fx.operator_schemas import signature_of
+    from flambeau.fx._forms import signature_of
 
     try:
         signature = signature_of(pn.target)
