@@ -58,7 +58,7 @@ class Events:
         if recorder.busy or recorder.compute:
             return
         memory = recorder.memory_of(tensor)
-        if memory is not None and (memory.where or memory.is_input or memory.is_written):
+        if self.is_unknown(tensor):
             self.refuse(f"{what} reads a value, but a trace has shapes only. {ADVICE}")
         if memory is None and self.overlaps_written(tensor):
             self.refuse(f"{what} reads memory that was written here")
@@ -71,6 +71,12 @@ class Events:
             self.recorder.graph.reads.append(Read(tensor.detach(), copy, caller()))
         finally:
             recorder.busy = False
+
+    def is_unknown(self, tensor: Tensor) -> bool:
+        """Whether a tensor has values in a run of the program only."""
+        memory = self.recorder.memory_of(tensor)
+        return memory is not None and bool(
+            memory.where or memory.is_input or memory.is_written)
 
     def overlaps_written(self, tensor: Tensor) -> bool:
         """Whether memory met elsewhere, such as another slice of an array, was written here."""

@@ -9,6 +9,7 @@ from typing import Any
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
 from flambeau.jit.programs.program import Program, unpack
+from flambeau.jit.recording.active import repeating_answers
 from flambeau.jit.sizes import Marks
 from flambeau.jit.tree import flatten, unflatten
 
@@ -53,7 +54,8 @@ def verify(
 def _wanted(fn: Callable[..., Any], program: Program, inputs: Sequence[Tensor]) -> _Run:
     """The run of the function: without history where the program can have none."""
     try:
-        return _Run(fn, program, inputs)
+        with repeating_answers():
+            return _Run(fn, program, inputs)
     except Exception as error:
         why = program.graph.no_history
         if not why or isinstance(error, TraceError):

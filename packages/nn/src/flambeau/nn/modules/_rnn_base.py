@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import flambeau
@@ -16,6 +17,8 @@ from flambeau import Tensor
 from .._core import ops
 from .._siblings import init
 from ..parameter import Parameter
+from ..utils._masked_rnn import run_masked
+from ..utils._masked_sequence import MaskedSequence
 from ..utils.rnn import PackedSequence
 from ._rnn_names import RecurrentNames
 
@@ -138,6 +141,8 @@ class RNNBase(RecurrentNames):
         """Output and last states of a packed or padded batch, or of a single sequence."""
         if isinstance(input, PackedSequence):
             return self._run_packed(input, states)
+        if isinstance(input, MaskedSequence):
+            return self._run_masked(input, states)
         name = type(self).__name__
         if input.ndim not in (2, 3):
             raise ValueError(
@@ -167,6 +172,25 @@ class RNNBase(RecurrentNames):
         if back is not None:
             last = [s.index_select(1, back) for s in last]
         return PackedSequence(result, batch_sizes, order, back), last
+
+    def _run_masked(self, input: Any, states: tuple[Tensor, ...] | None) -> tuple[Any, Any]:
+        """Where the lengths are inputs of a program."""
+        if self.training and self.dropout and self.num_layers > 1:
+            raise NotImplementedError(
+                "dropout draws numbers for the elements of a packed sequence, whose count a "
+                "program does not know; record the network in eval mode"
+            )
+        self._check_states_rank(states, False)
+        states = self._checked(input.padded, states, input.padded.shape[1])
+
+        def network(x: Tensor, own: tuple[Tensor, ...], weights: Sequence[Tensor]) -> Any:
+            hx = list(own) if self.mode == "LSTM" else own[0]
+            options = (self.bias, 1, 0.0, False, False, False)
+            return _NETWORKS[self.mode](x, hx, weights, *options)
+
+        return run_masked(
+            network, self.mode == "LSTM", input, states, self.all_weights, self._directions
+        )
 
     def _call(self, input: Tensor, states: tuple[Tensor, ...], *sizes: Tensor, **last: Any) -> Any:
         hx = list(states) if self.mode == "LSTM" else states[0]

@@ -7,11 +7,12 @@ that a recurrent network computes nothing for padding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import flambeau
 from flambeau import Tensor
 
+from . import _masked_sequence as masked
 from ._packed_sequence import PackedSequence, invert_permutation
 
 __all__ = [
@@ -42,7 +43,9 @@ def pack_padded_sequence(
         enforce_sorted: Whether the lengths must not increase; False sorts the sequences.
 
     Returns:
-        The packed sequences.
+        The packed sequences. In a program that is being recorded, with lengths that are its inputs,
+        they stay padded: recurrent layers and ``pad_packed_sequence`` with ``total_length`` take
+        them.
 
     Raises:
         RuntimeError: The lengths do not fit the batch, are less than 1 or more than the steps, or
@@ -63,6 +66,9 @@ def pack_padded_sequence(
         )
     if batch_first:
         input = input.transpose(0, 1)
+    _check_count(input, lengths)
+    if masked.values_are_unknown(lengths):
+        return cast(PackedSequence, masked.MaskedSequence(input, lengths))
     _check_lengths(input, lengths)
     order = None
     if not enforce_sorted:
@@ -107,6 +113,9 @@ def pad_packed_sequence(
         (tensor([[1, 2, 3],
                 [4, 0, 0]]), tensor([3, 1]))
     """
+    if isinstance(sequence, masked.MaskedSequence):
+        padded = masked.pad_masked(sequence, padding_value, total_length)
+        return (padded.transpose(0, 1) if batch_first else padded), sequence.lengths.clone()
     data, sizes, _, back = sequence
     steps, batch = sizes.shape[0], int(sizes[0])
     if total_length is not None:
@@ -138,12 +147,15 @@ def _lengths(lengths: Any) -> Tensor:
     return lengths.to(flambeau.int64)
 
 
-def _check_lengths(input: Tensor, lengths: Tensor) -> None:
+def _check_count(input: Tensor, lengths: Tensor) -> None:
     if lengths.ndim != 1 or lengths.shape[0] != input.shape[1] or not lengths.shape[0]:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size ({input.shape[1]}) and at least "
             f"1, got lengths of shape {list(lengths.shape)}"
         )
+
+
+def _check_lengths(input: Tensor, lengths: Tensor) -> None:
     if int(lengths.min()) <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' "
