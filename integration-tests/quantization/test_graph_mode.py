@@ -325,3 +325,23 @@ def test_against_pytorch(train, mapping):
     found = [getattr(kind, "__name__", kind) for kind in kinds(ours)]
     integers = ("ConvReLU2d", "Conv2d", "Linear", "add_relu", "hardswish", "MaxPool2d", "cat")
     assert [n for n in found if n in integers] == [n for n in names if n in integers]
+
+
+def test_what_is_left_out_stays_floats():
+    """Also between integers, where it could be computed by them."""
+    class Between(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.norm, self.b = nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.a(x)
+            return self.b(self.norm(fl.add(x, x)))
+
+    mapping = q.QConfigMapping().set_object_type(nn.Linear, q.default_qconfig)
+    network, x = Between().eval(), fl.randn(3, 4)
+    ready = prepare_fx(network, mapping, (x,))
+    ready(x)
+    made = convert_fx(ready)
+    assert fl.add in kinds(made) and type(made.norm) is nn.LayerNorm
+    assert type(made.b) is quantized.Linear

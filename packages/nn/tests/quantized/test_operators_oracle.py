@@ -196,3 +196,17 @@ def test_watched_and_rounded(symmetric, by_row, ends):
             found.append([each.numpy() for each in (y, *state)])
         for ours, theirs in zip(*found, strict=True):
             assert np.allclose(ours, theirs, rtol=1e-6, atol=1e-9), (size, shift)
+
+
+def test_fake_quantization_with_zero_points_that_are_no_integers():
+    x, scale = NUMBERS[4, 6], np.float32([0.1, 0.7, 3.0, 0.01])
+    zero = np.float32([6.3, -2.25, 0.5, 9])
+    found = []
+    for lib in (fl, torch):
+        given = lib.from_numpy(x.copy()).requires_grad_()
+        made = lib.fake_quantize_per_channel_affine(given, lib.from_numpy(scale),
+                                                    lib.from_numpy(zero), 0, 0, 31)
+        made.sum().backward()
+        found.append((made.detach().numpy(), given.grad.numpy()))
+    assert np.allclose(found[0][0], found[1][0], rtol=1e-5, atol=1e-6)
+    assert np.array_equal(found[0][1], found[1][1])

@@ -119,7 +119,8 @@ class Functions:
         given = dict(zip([*names, *defaults], node.args, strict=False)) | dict(node.kwargs)
         weight = self._value(given["weight"])
         bias = self._value(given.get("bias"))
-        if weight is None or (bias is None and given.get("bias") is not None):
+        if weight is None or not (weight.is_quantized or weight.dtype is flambeau.float16) or (
+                bias is None and given.get("bias") is not None):
             return given["input"], None
         window = {name: given.get(name, default) for name, default in defaults.items()}
         if any(isinstance(value, Node) for value in window.values()):

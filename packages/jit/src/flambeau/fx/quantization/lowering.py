@@ -48,7 +48,7 @@ class Lowering:
         """Rewrite it."""
         self._ask_integers()
         for node in list(self.model.graph.nodes):
-            if node not in self.removed and node.op.startswith("call_"):
+            if node not in self.removed and node.meta.get("quantized"):
                 self._lower(node)
         self._clean()
         self.model.recompile()

@@ -27,8 +27,11 @@ from flambeau.fx.quantization.nodes import (
 )
 
 _INTEGERS = (flambeau.quint8, flambeau.qint8, flambeau.qint32)
-#: Watched layers whose results are several, and are watched inside.
-_GIVES_SEVERAL = {quantizable.LSTM, quantizable.MultiheadAttention}
+#: What gives several tensors at once, which no observer takes.
+_SEVERAL: set[Any] = {
+    quantizable.LSTM, quantizable.MultiheadAttention, nn.MultiheadAttention, flambeau.chunk,
+    flambeau.split, flambeau.unbind, flambeau.topk, flambeau.sort, "chunk", "split", "unbind",
+    "topk", "sort"}
 
 
 class Observing:
@@ -52,6 +55,7 @@ class Observing:
         #: Path of a layer -> ``"static"``, ``"dynamic"``, ``"weight"``, ``"custom"``.
         self.layers: dict[str, str] = {}
         self.with_relu: set[Node] = set()
+        self.several: set[Node] = set()
 
     def facts(self) -> dict[str, Any]:
         """What conversion needs to know."""
@@ -86,15 +90,18 @@ class Observing:
         elif is_in(self.custom, kind):
             self.layers[path] = "custom"
             self._inputs(node, qconfig)
-            if not is_in(_GIVES_SEVERAL, kind):
+            if not is_in(_SEVERAL, kind):
                 self._watch(node, qconfig.activation)
         elif self._fits(kind, qconfig):
             self._quantize(node, kind, qconfig)
+        if is_in(_SEVERAL, kind) or is_in(kinds.STEPS, kind):
+            self.several.add(node)
 
     def _fits(self, kind: Any, qconfig: Any) -> bool:
         return self.backend is None or self.backend.takes(kind, qconfig)
 
     def _quantize(self, node: Node, kind: Any, qconfig: Any) -> None:
+        node.meta["quantized"] = True
         if is_in(kinds.TABLES, kind):
             if utils.weight_dtype(qconfig) in (flambeau.quint8, flambeau.quint4x2):
                 self.layers[str(node.target)] = "weight"
@@ -192,7 +199,7 @@ class Observing:
     def _observed(self, arg: Any, node: Node, qconfig: Any) -> Any:
         if isinstance(arg, list | tuple):
             return type(arg)(self._observed(each, node, qconfig) for each in arg)
-        if not self._is_tensor(arg) or arg in self.quantized_inputs:
+        if not self._is_tensor(arg) or arg in self.quantized_inputs | self.several:
             return arg
         wanted = qconfig.activation()
         if wanted.dtype is flambeau.float32 or not hasattr(wanted, "dtype"):

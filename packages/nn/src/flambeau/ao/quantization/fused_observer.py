@@ -61,6 +61,8 @@ def watched_and_rounded(self: Tensor, observer_on: Tensor, fake_quant_on: Tensor
         per_row_fake_quant: Whether each channel has a scale.
         symmetric_quant: As in `chosen`.
     """
+    if not self.numel():
+        return self
     if bool(observer_on):
         x = self.detach().float()
         if per_row_fake_quant:

@@ -108,7 +108,11 @@ def get_fqn_to_example_inputs(model: Module, example_inputs: tuple[Any, ...]
 
     def record(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
-        found[names[module]] = tuple(bound.arguments.values())
+        last = list(bound.arguments)[-1:]
+        bound.apply_defaults()      # of what stands before a keyword that is given
+        given = list(bound.arguments)
+        kept = given[:given.index(last[0]) + 1] if last else []
+        found[names[module]] = tuple(bound.arguments[name] for name in kept)
 
     hooks = [module.register_forward_pre_hook(record, with_kwargs=True) for module in names]
     try:

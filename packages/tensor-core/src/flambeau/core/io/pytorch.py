@@ -150,6 +150,10 @@ class _Storages:
         return Call(Global("torch._utils", "_rebuild_sparse_tensor"), (kind, (*parts, *facts)))
 
     def _quantized(self, x: Any) -> Any:
+        if x._dtype.name not in map(str.lower, quantized.STORAGES):
+            raise TypeError(f"save(): tensors of {x._dtype} are not written in PyTorch's format: "
+                            "write save(..., format='flambeau'), or save x.int_repr() and its "
+                            "scales")
         integers = x._values if x._values.is_cpu else x._values.cpu()
         kind = next(name for name, dtype in quantized.STORAGES.items()
                     if dtype == integers.dtype.name)

@@ -11,6 +11,7 @@ from flambeau import nn as layers
 from flambeau.ao.nn.qat.modules import conv_arguments
 from flambeau.ao.nn.quantized.computed import output_scale
 from flambeau.ao.nn.quantized.linear import OutputScale, weight_and_bias
+from flambeau.ao.operators.products import Convolution
 from flambeau.nn import Module
 from flambeau.nn import functional as F
 from flambeau.nn.utils.fusion import fuse_conv_bn_weights
@@ -76,6 +77,15 @@ class _Conv(OutputScale, Module):
     def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
         """Take another weight and bias."""
         self.__dict__["_weight"], self.__dict__["_bias"] = w, b
+
+    @property
+    def _packed_params(self) -> Convolution:
+        s = self._sizes
+        return Convolution(self._weight, self._bias, s.stride, s.padding, s.output_padding,
+                           s.dilation, s.groups, s.transposed)
+
+    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+        return self._weight, self._bias
 
     def weight(self) -> Any:
         """The quantized weight."""

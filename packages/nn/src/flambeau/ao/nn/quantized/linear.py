@@ -140,6 +140,9 @@ class Linear(OutputScale, Module):
         return _weights.linear(_weights.expect_quantized(self._get_name(), x), weight, bias,
                                self.scale, self.zero_point, self._relu)
 
+    def _weight_bias(self) -> tuple[Any, Tensor | None]:
+        return self._packed_params._weight_bias()
+
     def weight(self) -> Any:
         """The quantized weight."""
         return self._packed_params._weight_bias()[0]

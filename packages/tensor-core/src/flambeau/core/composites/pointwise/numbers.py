@@ -143,8 +143,14 @@ def fake_quantize_per_channel_affine(x, scale, zero_point, axis, quant_min, quan
                            f"axis {axis} it has {x.shape[axis]} channels")
     each = [1] * x.ndim
     each[axis] = -1
-    return _rounded_by(x, _op["reshape"](scale, each), _op["reshape"](zero_point, each),
-                       quant_min, quant_max)
+    scale, zero_point = _op["reshape"](scale, each), _op["reshape"](zero_point, each)
+    if not zero_point.dtype.is_floating_point:
+        return _rounded_by(x, scale, zero_point, quant_min, quant_max)
+    # Such a zero point counts before the rounding: what it is more than an integer shifts numbers.
+    nearest = _op["round"](zero_point)
+    shift = (zero_point - nearest) * scale
+    return _op["cast"](_rounded_by(x + shift, scale, nearest, quant_min, quant_max) - shift,
+                       x.dtype)
 
 
 def _rounded_by(x, scale, zero_point, quant_min, quant_max):

@@ -10,7 +10,7 @@ from flambeau import Tensor
 from flambeau.ao.nn.qat.modules import conv_arguments
 from flambeau.ao.nn.quantized.dynamic.linear import dynamic_weight
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 
 class _Dynamic:
@@ -36,7 +36,8 @@ class _Dynamic:
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The quantized form of a float layer."""
         this: Any = cls
-        made = this(**conv_arguments(mod))
+        more = {"output_padding": mod.output_padding} if mod.transposed else {}
+        made = this(**conv_arguments(mod), **more)
         made.set_weight_bias(dynamic_weight(mod.weight, getattr(mod, "qconfig", None)), mod.bias)
         return made
 
@@ -51,3 +52,15 @@ class Conv2d(_Dynamic, static.Conv2d):
 
 class Conv3d(_Dynamic, static.Conv3d):
     """`flambeau.nn.Conv3d` with a weight of ``qint8``, with the arguments of that layer."""
+
+
+class ConvTranspose1d(_Dynamic, static.ConvTranspose1d):
+    """`flambeau.nn.ConvTranspose1d` with a weight of ``qint8``."""
+
+
+class ConvTranspose2d(_Dynamic, static.ConvTranspose2d):
+    """`flambeau.nn.ConvTranspose2d` with a weight of ``qint8``."""
+
+
+class ConvTranspose3d(_Dynamic, static.ConvTranspose3d):
+    """`flambeau.nn.ConvTranspose3d` with a weight of ``qint8``."""
