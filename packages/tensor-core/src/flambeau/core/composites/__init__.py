@@ -26,13 +26,13 @@ def find(symbol: str):
     from flambeau.core.composites.random import dropout, random
     from flambeau.core.composites.resample import grids, interpolate
     from flambeau.core.composites.shape import joins, movement, rearrange, shapes
-    from flambeau.core.composites.statistics import histograms, moments
+    from flambeau.core.composites.statistics import differences, histograms, moments, quantiles
 
     for module in (shapes, movement, joins, rearrange, indices, sort, arithmetic, comparison,
                    numbers, special, products, attention, norm, embedding, activations,
-                   losses, decompositions, systems, norms, moments, histograms, random, dropout,
-                   conv, pooling, fractional, margins, interpolate, grids, ctc, stft,
-                   recurrent, reduce):
+                   losses, decompositions, systems, norms, moments, quantiles, differences,
+                   histograms, random, dropout, conv, pooling, fractional, margins, interpolate,
+                   grids, ctc, stft, recurrent, reduce):
         function = getattr(module, symbol, None)
         if function is not None:
             return function

@@ -15,15 +15,6 @@ const int64_t MOST_TERMS = INT32_MAX / (255 * 128);
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-bool has_vnni() {
-#if defined(__x86_64__)
-    static const bool has = __builtin_cpu_supports("avx512vnni");
-    return has;
-#else
-    return false;
-#endif
-}
-
 /* The arguments in order. */
 enum { INPUT, WEIGHT, SUMS, SCALES, BIAS, KERNEL_SIZE, STRIDE, PADDING, DILATION, GROUPS,
        INPUT_SCALE, INPUT_ZERO, SCALE, ZERO, RELU };
@@ -195,7 +186,7 @@ class Convolution {
                 const int8_t *weight, const int64_t *offsets, uint8_t *out)
         : plan_(plan), planes_(planes), factors_(factors), weight_(weight), offsets_(offsets),
           out_(out), pixels_(planes.images * plan.c.od * plan.c.p.oh * plan.c.p.ow),
-          of_(has_vnni() && kernels->vnni.tile ? &kernels->vnni : &kernels->plain) {}
+          of_(fl_has_vnni() && kernels->vnni.tile ? &kernels->vnni : &kernels->plain) {}
 
     /* Chunks of pixels, and parts of the output channels where these are few chunks and the parts
        are equal; else more chunks. */

@@ -7,15 +7,6 @@ namespace {
 const int64_t MOST_TERMS = 131072;      /* of -128 * 127, whose sum fits into 32 bits */
 const fl_quantized_kernels *const kernels = FL_PICK(fl_quantized_kernels);
 
-bool has_vnni() {
-#if defined(__x86_64__)
-    static const bool has = __builtin_cpu_supports("avx512vnni");
-    return has;
-#else
-    return false;
-#endif
-}
-
 int check_row(const fl_op *op, const char *name, const fl_tensor *t, int64_t n) {
     if (t->dtype == FL_F32 && t->ndim == 1 && t->numel == n)
         return 0;
@@ -66,7 +57,7 @@ class Rows {
 };
 
 void multiply(const fl_quantized_product &p) {
-    auto columns = has_vnni() && kernels->columns_vnni ? kernels->columns_vnni : kernels->columns;
+    auto columns = fl_has_vnni() && kernels->columns_vnni ? kernels->columns_vnni : kernels->columns;
     int64_t group = 4, groups = (p.n + group - 1) / group;
     int64_t grain = FL_GRAIN * 8 / (p.m * p.k * group + 1) + 1;
     fl_parallel(groups, grain, [&](int64_t begin, int64_t end) {

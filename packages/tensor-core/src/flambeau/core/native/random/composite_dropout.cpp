@@ -68,7 +68,6 @@ static int refuse_probability(const char *what, double p) {
     return -1;
 }
 
-
 /* (input, p, training, inplace); the mask has this shape, and is broadcast. */
 static int drop(const fl_op *op, const fl_value *in, int n, fl_value *out, const fl_value &shape) {
     fl_tensor *x = in[0].t;

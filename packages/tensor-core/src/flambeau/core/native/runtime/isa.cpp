@@ -61,3 +61,12 @@ int fl_isa_level(void) {
 const char *fl_isa_name(int level) {
     return level >= FL_ISA_NEON && level <= FL_ISA_V4 ? NAMES[level] : "unknown";
 }
+
+bool fl_has_vnni(void) {
+#if defined(__x86_64__)
+    static const bool has = __builtin_cpu_supports("avx512vnni");
+    return has;
+#else
+    return false;
+#endif
+}
