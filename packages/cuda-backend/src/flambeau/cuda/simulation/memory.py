@@ -56,7 +56,8 @@ class DeviceMemory:
 
 @cache
 def _library(folder: Path) -> ctypes.CDLL:
-    text = "".join((HERE / name).read_text() for name in ("memory.cpp", "driver.cpp"))
+    names = ("memory.cpp", "streams.cpp", "driver.cpp")
+    text = "".join((HERE / name).read_text() for name in names)
     library = build("device", text, folder)
     library.fl_device_allocate.restype = ctypes.c_void_p
     library.fl_device_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
