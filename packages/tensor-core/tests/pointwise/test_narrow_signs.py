@@ -1,4 +1,4 @@
-"""Negatives, absolute values and bounds of narrow numbers, beside int64 and float32."""
+"""Operators of one narrow number, bounds and shifts, beside int64 and float32."""
 
 import pytest
 
@@ -15,14 +15,34 @@ def numbers(dtype):
     return flambeau.cat([x, flambeau.tensor([info.min, info.max, 0, 1], dtype=dtype)])
 
 
+KEEP = "neg abs sign sgn relu square bitwise_not floor ceil trunc round".split()
+ASK = "logical_not signbit isnan isinf isfinite".split()
+
+
 @pytest.mark.parametrize("dtype", NARROW)
-def test_signs_wrap_as_they_do_from_int64(dtype):
+@pytest.mark.parametrize("name", KEEP + ASK)
+def test_results_are_those_of_int64(dtype, name):
     x = numbers(dtype)
-    for name in ("neg", "abs"):
-        wanted = getattr(x.long(), name)().to(dtype)
-        assert getattr(x, name)().equal(wanted)
-        assert getattr(x[::3], name)().equal(wanted[::3])
+    wanted = getattr(x.long(), name)()
+    wanted = wanted if name in ASK else wanted.to(dtype)
+    assert getattr(x, name)().equal(wanted)
+    assert getattr(x[::3], name)().equal(wanted[::3])
+    assert getattr(x[:0], name)().equal(wanted[:0])
+    assert getattr(x[1:, None].expand(-1, 3), name)()[:, 2].equal(wanted[1:])
+    if name in KEEP:
         assert getattr(x.clone(), f"{name}_")().equal(wanted)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("name", ["bitwise_left_shift", "bitwise_right_shift"])
+def test_shifts_are_those_of_int64(dtype, name):
+    shift = getattr(flambeau, name)
+    x = numbers(dtype)
+    for count in (-128, -3, -1, 0, 1, 6, 7, 8, 9, 15, 16, 17, 30, 31, 32, 33, 63, 64, 127, 2000):
+        assert shift(x, count).equal(shift(x.long(), count).to(dtype)), count
+    counts = flambeau.randint(0 if dtype is flambeau.uint8 else -70, 70, x.shape)
+    assert shift(x, counts.to(dtype)).equal(shift(x.long(), counts).to(dtype))
+    assert shift(3, x).equal(shift(3, x.long()).to(dtype))
 
 
 @pytest.mark.parametrize("dtype", NARROW)

@@ -1,5 +1,6 @@
 # What the C++ side offers to this module.
 cimport cython
+from cpython.complex cimport PyComplex_FromDoubles
 from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS,
     PyBUF_F_CONTIGUOUS,
@@ -13,6 +14,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.memoryview cimport PyMemoryView_GET_BUFFER
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
+from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyTypeObject, _Py_REFCNT
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset, strcmp

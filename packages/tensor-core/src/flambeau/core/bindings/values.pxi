@@ -90,36 +90,67 @@ cdef object _real_item(Tensor t, str what):
     return value.real
 
 
-cdef object _read_element(const char *p, int code):
-    cdef double wide[2]
-    cdef int64_t whole
+cdef int _wide_dtype(int code) noexcept:
+    """The dtype of Python's numbers that holds this one."""
+    if code == FL_BOOL or code == FL_U64:
+        return code
+    if fl_is_int(code):
+        return FL_I64
+    return FL_C128 if fl_is_complex(code) else FL_F64
+
+
+cdef object _python_number(const char *p, int wide):
+    if wide == FL_F64:
+        return (<const double *>p)[0]
+    if wide == FL_I64:
+        return (<const int64_t *>p)[0]
+    if wide == FL_BOOL:
+        return p[0] != 0
+    if wide == FL_U64:
+        return (<const uint64_t *>p)[0]
+    return PyComplex_FromDoubles((<const double *>p)[0], (<const double *>p)[1])
+
+
+cdef void _widen(const char *p, int code, int64_t stride, char *to, int wide,
+                 int64_t n) noexcept nogil:
     cdef int64_t one = 1
     cdef fl_strided src, dst
-    if code == FL_F32:
-        return (<const float *>p)[0]
-    if code == FL_F64:
-        return (<const double *>p)[0]
-    if code == FL_I64:
-        return (<const int64_t *>p)[0]
-    if code == FL_BOOL:
-        return p[0] != 0
-    if code == FL_U64:
-        return (<const uint64_t *>p)[0]
-    src.data, src.dtype, src.strides = <char *>p, code, &one
-    dst.strides = &one
-    if fl_is_int(code):
-        dst.data, dst.dtype = <char *>&whole, FL_I64
-        fl_copy_strided(dst, src, 1, &one)
-        return whole
-    dst.data = <char *>wide
-    dst.dtype = FL_C128 if fl_is_complex(code) else FL_F64
-    fl_copy_strided(dst, src, 1, &one)
-    return complex(wide[0], wide[1]) if fl_is_complex(code) else wide[0]
+    src.data, src.dtype, src.strides = <char *>p, code, &stride
+    dst.data, dst.dtype, dst.strides = to, wide, &one
+    fl_copy_strided(dst, src, 1, &n)
+
+
+cdef object _read_element(const char *p, int code):
+    cdef double room[2]
+    cdef int wide = _wide_dtype(code)
+    if wide == code:
+        return _python_number(p, code)
+    _widen(p, code, 1, <char *>room, wide, 1)
+    return _python_number(<char *>room, wide)
+
+
+cdef list _row_to_list(const char *p, int code, int64_t n, int64_t stride):
+    """Elements of a row, widened some at a time."""
+    cdef double room[2 * 128]
+    cdef int wide = _wide_dtype(code)
+    cdef int64_t i, begin = 0, count, step = fl_itemsize(wide), size = fl_itemsize(code)
+    cdef list row = PyList_New(n)
+    while begin < n:
+        count = min(n - begin, 128)
+        _widen(p + begin * stride * size, code, stride, <char *>room, wide, count)
+        for i in range(count):
+            value = _python_number(<char *>room + i * step, wide)
+            Py_INCREF(value)
+            PyList_SET_ITEM(row, begin + i, value)
+        begin += count
+    return row
 
 
 cdef object _to_list(Tensor t, int dim=0, int64_t offset=0):
     cdef int64_t i
-    cdef int size = fl_itemsize(t._dtype)
+    cdef const char *p = t._data + offset * fl_itemsize(t._dtype)
     if dim == t._ndim:
-        return _read_element(t._data + offset * size, t._dtype)
+        return _read_element(p, t._dtype)
+    if dim == t._ndim - 1:
+        return _row_to_list(p, t._dtype, t._shape[dim], t._strides[dim])
     return [_to_list(t, dim + 1, offset + i * t._strides[dim]) for i in range(t._shape[dim])]

@@ -55,6 +55,14 @@ void add_lines(const fl_gather_walk &w, const int64_t *index, const char *from, 
     write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = fl_plus(target, x); });
 }
 
+/* Integers wrap, so that they are added in their own width; not the 16 bytes that FL_BY_SIZE has. */
+template <class T>
+void add_integers(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                  int64_t b, int64_t e) {
+    if constexpr (sizeof(T) <= 8)
+        write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = (T)(target + x); });
+}
+
 int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, const fl_tensor *src) {
     const fl_tensor *self = in[0].t, *index = in[2].t;
     int dim;
@@ -199,6 +207,14 @@ static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *r
     return 0;
 }
 
+static void add_each_integer(const int64_t *positions, const fl_tensor *index,
+                             const fl_tensor *src, fl_tensor *out, int dim) {
+    fl_gather_walk w = fl_walk_of(out, src, index, dim);
+    fl_walk_writers(w, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(out->dtype), add_integers, w, positions, src->data, out->data, b, e)
+    });
+}
+
 extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
                                   fl_tensor *const *outs) {
     const fl_tensor *index = in[2].t, *src = in[3].t;
@@ -215,10 +231,17 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
     }
     if (names_blocks(in[0].t, index, src, dim))
         return add_blocks(op, in, dim, outs[0]);
-    In positions(index, FL_K_I64), from(src, kind);
-    if (!from.ok() || fl_check_positions(op, positions, index, in[0].t, dim) < 0)
+    In positions(index, FL_K_I64);
+    if (fl_check_positions(op, positions, index, in[0].t, dim) < 0)
         return -1;
     fl_start_from(outs[0], in[0].t);
+    if (fl_is_int(outs[0]->dtype) && index->numel) {
+        add_each_integer(positions.as<int64_t>(), index, src, outs[0], dim);
+        return 0;
+    }
+    In from(src, kind);
+    if (!from.ok())
+        return -1;
     Out out(outs[0], kind, true);
     if (!out.ok())
         return -1;

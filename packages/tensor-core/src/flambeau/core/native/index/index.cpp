@@ -6,6 +6,8 @@
 #include "index/named_slices.h"
 #include "common/raw.h"
 
+#include <algorithm>
+
 namespace {
 
 const fl_accumulate_kernels *const kernels = FL_PICK(fl_accumulate_kernels);
@@ -43,24 +45,54 @@ void read_points(const fl_index_walk &w, const char *base, char *dense, int64_t 
     }
 }
 
+/* What is written: a value for every element, or one for all. */
+struct Written {
+    const char *dense;
+    bool same;
+};
+
+/* Of blocks that lie side by side only the columns first .. end. */
 template <class T>
-void write_points(const fl_index_walk &w, char *base, const char *dense, int64_t begin,
+void write_points(const fl_index_walk &w, char *base, const Written &values, int64_t first,
                   int64_t end) {
     T *out = (T *)base;
-    const T *x = (const T *)dense + begin * w.block;
+    const T *x = (const T *)values.dense;
+    const int64_t each = values.same ? 0 : 1;
     if (w.block == 1) {
-        for (int64_t i = begin; i < end; i++)
-            out[w.offsets[i]] = *x++;
+        for (int64_t i = 0; i < w.n_points; i++)
+            out[w.offsets[i]] = x[i * each];
         return;
     }
-    const int64_t line = w.na ? w.after_shape[w.na - 1] : 1;
-    const int64_t step = w.na ? w.after_strides[w.na - 1] : 1;
-    for (int64_t i = begin; i < end; i++)
+    if (fl_index_dense(w)) {
+        for (int64_t i = 0; i < w.n_points; i++) {
+            T *to = out + w.offsets[i] + first;
+            if (values.same)
+                std::fill_n(to, end - first, *x);
+            else
+                memcpy(to, x + i * w.block + first, (size_t)(end - first) * sizeof(T));
+        }
+        return;
+    }
+    const int64_t line = w.after_shape[w.na - 1], step = w.after_strides[w.na - 1];
+    for (int64_t i = 0; i < w.n_points; i++)
         for (int64_t k = 0; k < w.block; k += line) {
             T *to = out + w.offsets[i] + fl_index_after(w, k);
-            for (int64_t c = 0; c < line; c++)
-                to[c * step] = *x++;
+            for (int64_t c = 0; c < line; c++, x += each)
+                to[c * step] = *x;
         }
+}
+
+/* Threads share the columns of blocks, so that the last of equal points wins. */
+void write_all(const fl_index_walk &w, int64_t size, char *base, const Written &values) {
+    const int64_t MOST_PARTS = 4;
+    if (w.block == 1 || !fl_index_dense(w)) {
+        FL_BY_SIZE(size, write_points, w, base, values, 0, w.block)
+        return;
+    }
+    const int64_t part = fl_chunk_count(w.block, MOST_PARTS), least = fl_row_grain(w.n_points);
+    fl_parallel(w.block, part > least ? part : least, [&](int64_t first, int64_t end) {
+        FL_BY_SIZE(size, write_points, w, base, values, first, end)
+    });
 }
 
 /* Add to the points whose offset lies in [low, high), in order: points of one element. */
@@ -100,17 +132,18 @@ int put(const fl_op *op, const fl_value *in, fl_tensor *out, const fl_index_shap
         int64_t *offsets) {
     if (fl_index_offsets(op, in[0].t, out->strides, in[1], shape, offsets) < 0)
         return -1;
-    RawIn values(in[2].t, out->dtype, shape.ndim, shape.shape);
+    const fl_tensor *from = in[2].t;
+    const bool same = from->numel == 1;
+    RawIn values(from, out->dtype, same ? from->ndim : shape.ndim,
+                 same ? from->shape : shape.shape);
     if (!values.ok())
         return -1;
     fl_start_from(out, in[0].t);
     fl_index_walk w = fl_index_walk_of(out, out->strides, shape, offsets);
-    int64_t size = fl_itemsize(out->dtype);
-    for (int64_t b = 0; b < w.n_before; b++) {
-        char *base = out->data + fl_index_before(w, b) * size;
-        const char *dense = values.data() + b * w.n_points * w.block * size;
-        FL_BY_SIZE(size, write_points, w, base, dense, 0, w.n_points)
-    }
+    int64_t size = fl_itemsize(out->dtype), each = same ? 0 : w.n_points * w.block * size;
+    for (int64_t b = 0; b < w.n_before; b++)
+        write_all(w, size, out->data + fl_index_before(w, b) * size,
+                  {values.data() + b * each, same});
     return 0;
 }
 

@@ -17,7 +17,6 @@ int kernel_of(uint32_t index) {
     case FL_OP_maximum: return FL_NARROW_MAX;
     case FL_OP_minimum: return FL_NARROW_MIN;
     case FL_OP_clamp_min: return FL_NARROW_MAX;
-    case FL_OP_relu: return FL_NARROW_MAX;
     case FL_OP_clamp_max: return FL_NARROW_MIN;
     case FL_OP_bitwise_and: return FL_NARROW_AND;
     case FL_OP_bitwise_or: return FL_NARROW_OR;
@@ -34,15 +33,35 @@ int kernel_of(uint32_t index) {
     case FL_OP_logical_and: return FL_NARROW_BOTH;
     case FL_OP_logical_or: return FL_NARROW_EITHER;
     case FL_OP_logical_xor: return FL_NARROW_ONE;
-    case FL_OP_neg: return FL_NARROW_SUB;
-    case FL_OP_abs: return FL_NARROW_DISTANCE;
+    case FL_OP_bitwise_left_shift: return FL_NARROW_LEFT;
+    case FL_OP_bitwise_right_shift: return FL_NARROW_RIGHT;
     }
     return -1;
 }
 
-/* Operators of one operand: 0 and that, with an operator of two. */
-bool is_beside_zero(uint32_t index, bool half) {
-    return index == FL_OP_relu || (!half && (index == FL_OP_neg || index == FL_OP_abs));
+/* An operator of one operand as one of two, beside a number or beside itself. */
+enum Beside { NOTHING, ZERO, ONES, ITSELF };
+struct Form {
+    int kernel;
+    Beside left;
+};
+
+Form form_of(uint32_t index) {
+    switch (index) {
+    case FL_OP_neg: return {FL_NARROW_SUB, ZERO};
+    case FL_OP_abs: return {FL_NARROW_DISTANCE, ZERO};
+    case FL_OP_relu: return {FL_NARROW_MAX, ZERO};
+    case FL_OP_sign: case FL_OP_sgn: return {FL_NARROW_ORDER, ZERO};
+    case FL_OP_logical_not: return {FL_NARROW_EQ, ZERO};
+    case FL_OP_signbit: return {FL_NARROW_GT, ZERO};
+    case FL_OP_floor: case FL_OP_ceil: case FL_OP_trunc: case FL_OP_round:
+        return {FL_NARROW_OR, ZERO};
+    case FL_OP_bitwise_not: return {FL_NARROW_XOR, ONES};
+    case FL_OP_isnan: case FL_OP_isinf: return {FL_NARROW_NE, ITSELF};
+    case FL_OP_isfinite: return {FL_NARROW_EQ, ITSELF};
+    case FL_OP_square: return {FL_NARROW_MUL, ITSELF};
+    }
+    return {kernel_of(index), NOTHING};
 }
 
 int half_kernel_of(uint32_t index) {
@@ -55,9 +74,13 @@ int half_kernel_of(uint32_t index) {
     case FL_OP_minimum: return FL_HALF_MIN;
     case FL_OP_clamp_min: return FL_HALF_MAX;
     case FL_OP_clamp_max: return FL_HALF_MIN;
-    case FL_OP_relu: return FL_HALF_MAX;        /* 0 comes first, and is kept beside -0 */
     }
     return -1;
+}
+
+/* Of relu 0 comes first, and is kept beside -0. */
+Form half_form_of(uint32_t index) {
+    return index == FL_OP_relu ? Form{FL_HALF_MAX, ZERO} : Form{half_kernel_of(index), NOTHING};
 }
 
 bool is_half(int dtype) { return dtype == FL_F16 || dtype == FL_BF16; }
@@ -296,9 +319,12 @@ struct Rows {
     }
 };
 
-fl_value zero() {
+fl_value beside(Beside what, const fl_value &operand, int dtype) {
+    if (what == ITSELF)
+        return operand;
     fl_value v = {};
     v.tag = FL_INT;
+    v.i = what == ZERO ? 0 : dtype == FL_U8 ? UINT8_MAX : -1;
     return v;
 }
 
@@ -306,8 +332,10 @@ fl_value zero() {
 
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
                    const fl_tensor *out) {
-    bool half = is_half(dtype), beside_zero = is_beside_zero(op->index, half);
-    if (half && pw->n_in == 1 && !beside_zero)
+    const bool half = is_half(dtype);
+    const Form form = half ? half_form_of(op->index) : form_of(op->index);
+    const bool alone = form.left != NOTHING;
+    if (half && pw->n_in == 1 && !alone)
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
@@ -315,15 +343,13 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_product_sum(pw, in, dtype, out);
     if (op->index == FL_OP_floor_divide && dtype == FL_I64)
         return run_division(pw, in, out);
-    int column = half ? dtype == FL_BF16 : column_of(dtype);
-    int kernel = column < 0 ? -1 : half ? half_kernel_of(op->index) : kernel_of(op->index);
-    bool compares = !half && kernel >= FL_NARROW_EQ;
-    if (kernel < 0 || pw->n_in != (beside_zero ? 1 : 2) ||
+    const bool compares = !half && form.kernel >= FL_NARROW_EQ;
+    if (form.kernel < 0 || (!half && column_of(dtype) < 0) || pw->n_in != (alone ? 1 : 2) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in))
         return false;
-    const fl_value left = beside_zero ? zero() : in[pw->operand[0]];
-    const fl_value right = in[pw->operand[beside_zero ? 0 : 1]];
-    fl_narrow_fn run = function_of(kernel, kernel, dtype);
+    const fl_value right = in[pw->operand[alone ? 0 : 1]];
+    const fl_value left = alone ? beside(form.left, right, dtype) : in[pw->operand[0]];
+    fl_narrow_fn run = function_of(form.kernel, form.kernel, dtype);
     int64_t size = fl_itemsize(dtype), to = fl_itemsize(out->dtype);
     Side a, b;
     if (!(out->flags & FL_CONTIGUOUS) || !a.set(left, dtype, out) || !b.set(right, dtype, out)) {

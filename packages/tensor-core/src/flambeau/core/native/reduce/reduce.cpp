@@ -192,6 +192,29 @@ int reduce_source(fl_reduce_source s, int reduce, void *out) {
     return reduce_gathered(original, reduce, out);
 }
 
+/* A product of n complex numbers; several products side by side do not wait for each other. */
+template <class T> void complex_product_of(const T *x, int64_t n, T *out) {
+    const int LANES = 8;
+    T re[LANES], im[LANES];
+    for (int l = 0; l < LANES; l++)
+        re[l] = 1, im[l] = 0;
+    const auto multiply = [&](int l, T a, T b) {
+        const T next = re[l] * a - im[l] * b;
+        im[l] = re[l] * b + im[l] * a;
+        re[l] = next;
+    };
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            multiply(l, x[2 * (i + l)], x[2 * (i + l) + 1]);
+    for (; i < n; i++)
+        multiply(0, x[2 * i], x[2 * i + 1]);
+    for (int l = 1; l < LANES && n >= LANES; l++)
+        multiply(0, re[l], im[l]);
+    out[0] = re[0];
+    out[1] = im[0];
+}
+
 /* Products of complex numbers do not split into parts. */
 template <class T> int complex_product(const fl_reduce_source &s, T *out) {
     int64_t kept = fl_reduce_kept(s), n = fl_reduce_reduced(s);
@@ -200,17 +223,8 @@ template <class T> int complex_product(const fl_reduce_source &s, T *out) {
         return -1;
     fl_reduce_plan plan;
     fl_reduce_gather(s, memory.as<void>(), &plan);
-    const T *x = memory.as<T>();
-    for (int64_t k = 0; k < kept; k++) {
-        T re = 1, im = 0;
-        for (int64_t i = 0; i < n; i++, x += 2) {
-            T next = re * x[0] - im * x[1];
-            im = re * x[1] + im * x[0];
-            re = next;
-        }
-        out[2 * k] = re;
-        out[2 * k + 1] = im;
-    }
+    for (int64_t k = 0; k < kept; k++)
+        complex_product_of(memory.as<T>() + 2 * k * n, n, out + 2 * k);
     return 0;
 }
 

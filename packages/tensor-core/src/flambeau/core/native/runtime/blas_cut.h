@@ -18,6 +18,10 @@ const int64_t DOT_LONG_K = 1024;
 const int64_t DOT_LONG_ROWS = 32;
 const int64_t DOT_COLS = 8;
 
+/* Few columns of C are rather few rows of its transpose, where sums are long enough to make up for
+ * writing that element by element: from 2 n^2 terms on, measured for n from 2 to 16. */
+bool are_rather_rows(int64_t n, int64_t k) { return n == 1 || (n <= DOT_ROWS && 2 * n * n <= k); }
+
 /* Work is counted in operations of float32, of which a core does 250 in a nanosecond. One byte
  * from memory takes the time of about six. */
 const double WORK_PER_BYTE = 6;
@@ -88,7 +92,7 @@ void swap_sides(fl_gemm_block &g) {
 /* The choices that bits depend on; both look at the shape and the layout only. Returns whether
  * the sides were swapped. */
 bool choose_form(fl_gemm_block &g, const fl_gemm_dtype &kernels) {
-    bool swapped = g.n <= DOT_ROWS && g.n < g.m;
+    bool swapped = g.n < g.m && are_rather_rows(g.n, g.k);
     if (swapped)
         swap_sides(g);
     if (g.m == 1) /* one row has any stride */

@@ -65,14 +65,34 @@ int side_of(const fl_op *op, const fl_value &right, const fl_value &side, bool *
 
 struct Search {
     const char *sequence;
+    const fl_tensor *lying;             /* or one sequence that is read where it lies */
     const int64_t *sorter;
     int64_t n;                          /* length of a sequence */
     int64_t each;                       /* inputs per sequence; 0: all in the first */
     bool right;
 };
 
-template <class T, class Before>
-int64_t insertion_index(const T *a, const int64_t *order, int64_t n, const Before &before) {
+template <class T> struct Dense {
+    const T *data;
+    T operator[](int64_t i) const { return data[i]; }
+};
+
+/* Elements of any dtype and stride, each read on its own. */
+template <class T> struct Lying {
+    const fl_tensor *t;
+    int dtype;
+    T operator[](int64_t i) const {
+        const int64_t one = 1;
+        T value;
+        fl_copy_strided(fl_strided{(char *)&value, dtype, &one},
+                        fl_strided{t->data + i * t->strides[0] * fl_itemsize(t->dtype), t->dtype,
+                                   &one}, 1, &one);
+        return value;
+    }
+};
+
+template <class Elements, class Before>
+int64_t insertion_index(const Elements &a, const int64_t *order, int64_t n, const Before &before) {
     int64_t low = 0;
     while (n > 0) {
         int64_t half = n / 2, middle = low + half;
@@ -83,28 +103,44 @@ int64_t insertion_index(const T *a, const int64_t *order, int64_t n, const Befor
     return low;
 }
 
+template <class T, class Elements>
+int64_t search_one(const Search &s, const Elements &a, const int64_t *order, T v) {
+    return s.right ? insertion_index(a, order, s.n, [=](T y) { return !(y > v); })
+                   : insertion_index(a, order, s.n, [=](T y) { return !(y >= v); });
+}
+
 template <class T>
-void search(const Search &s, const char *input, int64_t *out, int64_t b, int64_t e) {
+void search(const Search &s, int dtype, const char *input, int64_t *out, int64_t b, int64_t e) {
     const T *x = (const T *)input;
+    if (s.lying) {
+        for (int64_t i = b; i < e; i++)
+            out[i] = search_one(s, Lying<T>{s.lying, dtype}, s.sorter, x[i]);
+        return;
+    }
     for (int64_t i = b; i < e; i++) {
         int64_t start = s.each ? i / s.each * s.n : 0;
-        const T *a = (const T *)s.sequence + start, v = x[i];
-        const int64_t *order = s.sorter ? s.sorter + start : nullptr;
-        out[i] = s.right ? insertion_index(a, order, s.n, [=](T y) { return !(y > v); })
-                         : insertion_index(a, order, s.n, [=](T y) { return !(y >= v); });
+        out[i] = search_one(s, Dense<T>{(const T *)s.sequence + start},
+                            s.sorter ? s.sorter + start : nullptr, x[i]);
     }
 }
 
 void search_kind(int kind, bool is_unsigned, const Search &s, const char *input, int64_t *out,
                  int64_t b, int64_t e) {
     if (kind == FL_K_F32)
-        search<float>(s, input, out, b, e);
+        search<float>(s, FL_F32, input, out, b, e);
     else if (kind == FL_K_F64)
-        search<double>(s, input, out, b, e);
+        search<double>(s, FL_F64, input, out, b, e);
     else if (is_unsigned)
-        search<uint64_t>(s, input, out, b, e);
+        search<uint64_t>(s, FL_U64, input, out, b, e);
     else
-        search<int64_t>(s, input, out, b, e);
+        search<int64_t>(s, FL_I64, input, out, b, e);
+}
+
+/* Whether a long sequence is rather read where it is searched than copied into another dtype. */
+bool are_few(const fl_tensor *sequence, int dtype, int64_t searches) {
+    const int64_t READS = 64 * 16;      /* of one search, each as long as 16 elements of a copy */
+    const bool dense = sequence->dtype == dtype && (sequence->flags & FL_CONTIGUOUS);
+    return sequence->ndim == 1 && !dense && searches < sequence->numel / READS;
 }
 
 int infer(const fl_op *op, const fl_value *in, int n, const fl_tensor *sequence,
@@ -133,7 +169,10 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
     const fl_tensor *t = fl_t(input);
     int kind = kind_of(sequence, input), dtype = fl_dtype_of_kind[kind];
     alignas(16) char number[16];
-    RawIn a(sequence, dtype), x(t ? t : sequence, dtype);
+    const bool few = are_few(sequence, dtype, result->numel);
+    const int64_t nothing = 0;
+    RawIn a(sequence, dtype, sequence->ndim, few ? &nothing : sequence->shape);
+    RawIn x(t ? t : sequence, dtype, t ? t->ndim : 1, t ? t->shape : &nothing);
     OptionalIn order(fl_value{(uint32_t)(sorter ? FL_TENSOR : FL_NONE), 0, {(fl_tensor *)sorter}},
                      FL_K_I64);
     Out out(result, FL_K_I64);
@@ -150,7 +189,7 @@ int run(const fl_op *op, const fl_tensor *sequence, const fl_value &input, const
         fl_number_as(below ? low : input, dtype, number);
     const char *from = t ? x.data() : number;
     int64_t each = sequence->ndim > 1 && t ? t->shape[t->ndim - 1] : 0;
-    Search s = {a.data(), positions, n, each, right && !below};
+    Search s = {a.data(), few ? sequence : nullptr, positions, n, each, right && !below};
     fl_parallel(result->numel, 2048, [&](int64_t b, int64_t e) {
         search_kind(kind, common_dtype(sequence, t) == FL_U64, s, from, out.as<int64_t>(), b, e);
     });

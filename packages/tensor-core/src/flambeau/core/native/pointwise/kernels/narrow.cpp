@@ -35,6 +35,24 @@ struct Distance {
     }
 };
 
+struct Order {
+    template <class T> static T of(T a, T b) { return (T)((b > a) - (b < a)); }
+};
+
+/* Counts out of range shift all bits out; to the right the sign comes in. */
+struct Left {
+    template <class T> static T of(T a, T b) {
+        const uint32_t count = (uint32_t)b;
+        return (T)(count < 8 * sizeof(T) ? (uint32_t)a << (count & 31) : 0);
+    }
+};
+struct Right {
+    template <class T> static T of(T a, T b) {
+        const uint32_t most = 31, count = (uint32_t)b;
+        return (T)((int32_t)a >> (count < most ? count : most));
+    }
+};
+
 /* Floats that hold all numbers of a dtype: processors divide floats several at a time. A quotient
  * can only round up to an integer that it does not reach where the dividend needs all bits of the
  * fraction. */
@@ -116,7 +134,8 @@ void clamp(const void *from, int64_t low, int64_t high, void *to, int64_t n) {
 
 extern const fl_narrow_kernels FL_LEVEL(fl_narrow_kernels) = {
     {FL_BITS(Add), FL_BITS(Sub), FL_BITS(Mul), FL_EACH(Max), FL_EACH(Min), FL_BITS(And),
-     FL_BITS(Or), FL_BITS(Xor), FL_EACH(Distance), FL_EACH(FloorDivide), FL_EACH(Remainder),
-     FL_EACH(Fmod), FL_BITS(Eq), FL_BITS(Ne), FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge),
-     FL_BITS(Both), FL_BITS(Either), FL_BITS(One)},
+     FL_BITS(Or), FL_BITS(Xor), FL_EACH(Distance), FL_EACH(Order), FL_BITS(Left), FL_EACH(Right),
+     FL_EACH(FloorDivide), FL_EACH(Remainder), FL_EACH(Fmod), FL_BITS(Eq), FL_BITS(Ne),
+     FL_EACH(Lt), FL_EACH(Le), FL_EACH(Gt), FL_EACH(Ge), FL_BITS(Both), FL_BITS(Either),
+     FL_BITS(One)},
     {clamp<uint8_t>, clamp<int8_t>, clamp<int16_t>, clamp<int32_t>}};
