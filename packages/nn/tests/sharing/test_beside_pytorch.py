@@ -114,7 +114,7 @@ def layers(library: Any, rank: int) -> Any:
 
 
 def both(rank: int, function: Any, folder: str) -> str:
-    torch = pytest.importorskip("torch")
+    import torch
     torch.distributed.init_process_group("gloo", f"file://{folder}/other", rank=rank,
                                          world_size=SIZE)
     torch.set_num_threads(1)
@@ -143,5 +143,6 @@ def differing(at: str, wanted: Any, found: Any) -> list[str]:
 @pytest.mark.oracle
 @pytest.mark.parametrize("function", [fully_sharded, wrapped, placements, layers])
 def test_what_pytorch_gives(tmp_path: Path, function: Any) -> None:
+    pytest.importorskip("torch")
     pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
     assert run(SIZE, tmp_path, both, function, str(tmp_path)) == [""] * SIZE

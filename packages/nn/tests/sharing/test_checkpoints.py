@@ -289,7 +289,7 @@ def test_states_with_whole_tensors(tmp_path):
 
 def exchanged(rank: int, folder: str) -> Any:
     """PyTorch loads what is saved here, and the other way round."""
-    torch = pytest.importorskip("torch")
+    import torch
     from torch.distributed import checkpoint as theirs
     from torch.distributed.device_mesh import init_device_mesh as their_mesh
     from torch.distributed.tensor import Replicate as TheirReplicate
@@ -327,4 +327,5 @@ def exchanged(rank: int, folder: str) -> Any:
 
 @pytest.mark.oracle
 def test_pytorch_loads_them_and_saves_such(tmp_path):
+    pytest.importorskip("torch")
     assert run(2, tmp_path, exchanged, str(tmp_path)) == [True] * 2
