@@ -1,11 +1,11 @@
-/* Connectionist temporal classification (Graves et al., 2006) in log space.
+/* Connectionist temporal classification (Graves et al., 2006).
  *
  * A target of n labels is walked as 2n + 1 states, a blank before, between and after the labels.
- * Forward and backward variables are kept in double; the gradient computes them anew. */
-#include "common/args.h"
+ * Forward and backward variables are kept in double; the gradient computes them anew. They are
+ * scaled probabilities (ctc_scaled.cpp), or logarithms where those are out of range. */
+#include "loss/ctc.h"
 #include "common/raw.h"
 #include <atomic>
-#include <math.h>
 
 namespace {
 
@@ -16,51 +16,8 @@ double log_add(double a, double b) {
     return high == NEVER ? NEVER : high + log1p(exp(low - high));
 }
 
-struct Sequences {
-    int64_t steps, batch, classes, blank;
-    int kind;
-    const char *log_probs;
-    const int64_t *targets, *input_lengths, *target_lengths;
-    int64_t stride;             /* between targets; 0 where they lie one after the other */
-
-    double score(int64_t t, int64_t item, int64_t label) const {
-        int64_t at = (t * batch + item) * classes + label;
-        return kind == FL_K_F64 ? ((const double *)log_probs)[at]
-                                : (double)((const float *)log_probs)[at];
-    }
-    const int64_t *target(int64_t item) const {
-        if (stride)
-            return targets + item * stride;
-        const int64_t *first = targets;
-        for (int64_t i = 0; i < item; i++)
-            first += target_lengths[i];
-        return first;
-    }
-    int64_t longest() const {
-        int64_t most = 0;
-        for (int64_t i = 0; i < batch; i++)
-            most = target_lengths[i] > most ? target_lengths[i] : most;
-        return most;
-    }
-};
-
-/* One item of the batch. */
-struct Item {
-    const Sequences &s;
-    int64_t number, steps, labels;
-    const int64_t *target;
-    int64_t states() const { return 2 * labels + 1; }
-    int64_t label(int64_t state) const { return state & 1 ? target[state / 2] : s.blank; }
-    double score(int64_t t, int64_t state) const { return s.score(t, number, label(state)); }
-    /* Whether a path may go from state - 2 past a blank. */
-    bool skips(int64_t state) const {
-        return (state & 1) && state > 1 && target[state / 2] != target[state / 2 - 1];
-    }
-};
-
-Item item_of(const Sequences &s, int64_t i) {
-    return {s, i, s.input_lengths[i], s.target_lengths[i], s.target(i)};
-}
+typedef fl_ctc_sequences Sequences;
+typedef fl_ctc_item Item;
 
 void forward_start(const Item &item, double *alpha) {
     for (int64_t k = 0; k < item.states(); k++)
@@ -81,10 +38,13 @@ double loss_of(const Item &item, const double *alpha) {
     return -(last > 0 ? log_add(alpha[last], alpha[last - 1]) : alpha[last]);
 }
 
-/* `rows` has room for two rows of states. */
+/* `rows` has room for two rows of states and one of labels. */
 double forward(const Item &item, double *rows) {
     if (item.steps == 0)
         return item.labels == 0 ? 0 : INFINITY;
+    const double loss = fl_ctc_scaled_loss(item, rows);
+    if (loss == loss)
+        return loss;
     double *now = rows, *next = rows + item.states();
     forward_start(item, now);
     for (int64_t t = 1; t < item.steps; t++) {
@@ -110,14 +70,15 @@ void backward_step(const Item &item, int64_t t, const double *after, double *bet
     }
 }
 
-/* Room of one thread: all forward variables, two rows of backward ones, one number per class. */
+/* Room of one thread: all forward variables, rows of backward ones, one number per class. */
 struct Room {
     Scratch memory;
     double *alpha, *beta, *classes;
     explicit Room(const Sequences &s)
-        : memory(fl_bytes((s.steps + 2) * (2 * s.longest() + 1) + s.classes, 8)),
+        : memory(fl_bytes(s.steps * (2 * s.longest() + 1) + fl_ctc_row_elements(s) + s.classes,
+                          8)),
           alpha(memory.as<double>()), beta(alpha + s.steps * (2 * s.longest() + 1)),
-          classes(beta + 2 * (2 * s.longest() + 1)) {}
+          classes(beta + fl_ctc_row_elements(s)) {}
 };
 
 /* grad[t, c] = g * (p - probability that a path of the target is at c at step t). */
@@ -137,6 +98,18 @@ template <class T> void write_step(const Item &item, int64_t t, const double *al
     }
 }
 
+/* The same from the probabilities of states. */
+template <class T> void write_scaled_step(const Item &item, int64_t t, const double *states,
+                                          double g, double *sums, T *out) {
+    const Sequences &s = item.s;
+    for (int64_t c = 0; c < s.classes; c++)
+        sums[c] = 0;
+    for (int64_t k = 0; k < item.states(); k++)
+        sums[item.label(k)] += states[k];
+    for (int64_t c = 0; c < s.classes; c++)
+        out[c] = (T)(g * (exp(s.score(t, item.number, c)) - sums[c]));
+}
+
 template <class T> void backward(const Item &item, double loss, double g, const Room &room, T *out) {
     const Sequences &s = item.s;
     int64_t n = item.states(), step = s.batch * s.classes;
@@ -146,6 +119,11 @@ template <class T> void backward(const Item &item, double loss, double g, const 
             rows[t * step + c] = 0;
     if (g == 0 || item.steps == 0)
         return;
+    if (fl_ctc_scaled_paths(item, room.beta, room.alpha)) {
+        for (int64_t t = 0; t < item.steps; t++)
+            write_scaled_step(item, t, room.alpha + t * n, g, room.classes, rows + t * step);
+        return;
+    }
     forward_start(item, room.alpha);
     for (int64_t t = 1; t < item.steps; t++)
         forward_step(item, t, room.alpha + (t - 1) * n, room.alpha + t * n);
@@ -250,11 +228,11 @@ extern "C" int fl_run_ctc_loss_rows(const fl_op *, const fl_value *in, int,
         return -1;
     std::atomic<bool> failed(false);
     fl_parallel(s.batch, 1, [&](int64_t first, int64_t last) {
-        Scratch rows(fl_bytes(2 * (2 * s.longest() + 1), 8));
+        Scratch rows(fl_bytes(fl_ctc_row_elements(s), 8));
         if (!rows.ok())
             failed = true;
         for (int64_t i = first; i < last && rows.ok(); i++)
-            out.as<double>()[i] = forward(item_of(s, i), rows.as<double>());
+            out.as<double>()[i] = forward(fl_ctc_item_of(s, i), rows.as<double>());
     });
     if (failed)
         return fl_error(FL_MEMORY_ERROR, "ctc_loss(): no memory for the forward variables");
@@ -288,9 +266,9 @@ extern "C" int fl_run_ctc_loss_grad(const fl_op *, const fl_value *in, int,
         for (int64_t i = first; i < last && room.memory.ok(); i++) {
             double l = loss.as<double>()[i], gi = g.as<double>()[i];
             if (s.kind == FL_K_F64)
-                backward(item_of(s, i), l, gi, room, out.as<double>());
+                backward(fl_ctc_item_of(s, i), l, gi, room, out.as<double>());
             else
-                backward(item_of(s, i), l, gi, room, out.as<float>());
+                backward(fl_ctc_item_of(s, i), l, gi, room, out.as<float>());
         }
     });
     if (failed)

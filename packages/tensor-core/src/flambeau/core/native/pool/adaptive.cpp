@@ -104,19 +104,38 @@ template <class T> void means(const Job &job, int kind, const T *x, T *out) {
     });
 }
 
+/* Add each element's share of a window to `count` rows. */
+template <class T>
+void add_shares(const T *grad, T size, int64_t count, int64_t inner, T *out) {
+    const int64_t SOME = 256;
+    T share[SOME];
+    for (int64_t first = 0; first < inner; first += SOME) {
+        const int64_t n = inner - first < SOME ? inner - first : SOME;
+        for (int64_t j = 0; j < n; j++)
+            share[j] = grad[first + j] / size;
+        for (int64_t k = 0; k < count; k++)
+            for (int64_t j = 0; j < n; j++)
+                out[k * inner + first + j] += share[j];
+    }
+}
+
 template <class T> void spread(const Job &job, const T *grad, T *out) {
     int64_t n = job.m.n, inner = job.m.inner;
     fl_parallel(job.m.outer, fl_row_grain(n * inner), [&](int64_t b, int64_t e) {
         memset(out + b * n * inner, 0, (size_t)((e - b) * n * inner) * sizeof(T));
         for (int64_t o = b; o < e; o++)
             for (int64_t i = 0; i < job.count; i++) {
-                Span s = job.windows[i];
+                const Span s = job.windows[i];
+                const int64_t count = s.end - s.begin;
                 const T *from = grad + (o * job.count + i) * inner;
-                for (int64_t k = s.begin; k < s.end; k++) {
-                    T *to = out + (o * n + k) * inner;
-                    for (int64_t j = 0; j < inner; j++)
-                        to[j] += from[j] / (T)(s.end - s.begin);
+                T *to = out + (o * n + s.begin) * inner;
+                if (inner > 1) {
+                    add_shares(from, (T)count, count, inner, to);
+                    continue;
                 }
+                const T share = *from / (T)count;
+                for (int64_t k = 0; k < count; k++)
+                    to[k] += share;
             }
     });
 }

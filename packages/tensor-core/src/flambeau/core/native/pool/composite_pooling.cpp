@@ -138,7 +138,7 @@ fl_tensor *best_by_dimension(const fl_value &x, const int64_t *wanted, int dims)
     return best.give();
 }
 
-/* Windows as wide as this are read faster dimension by dimension. */
+/* Windows as wide as this are read faster dimension by dimension, if only values matter. */
 const int64_t MIN_SEPARABLE_WIDTH = 8;
 
 /* (input, output_size, return_indices) */
@@ -155,7 +155,8 @@ int adaptive_max(const fl_op *op, const fl_value *in, int n, fl_value *out, int 
     bool even = even_windows(in[0].t, wanted, dims, windows);
     if (even && all_ones(wanted, dims))
         return fl_compose_result(op, in, n, out, best_of_whole(in[0], dims));
-    if (!even || windows[dims - 1] >= MIN_SEPARABLE_WIDTH)
+    const bool separable = !order_matters(in[0].t) && windows[dims - 1] >= MIN_SEPARABLE_WIDTH;
+    if (!even || separable)
         return fl_compose_result(op, in, n, out, best_by_dimension(in[0], wanted, dims));
     return fl_compose_result(op, in, n, out, fl_compose(OPERATORS[dims - 1], in[0],
                                                         fl_ints_value(windows, dims)));

@@ -366,9 +366,52 @@ inline void join_plane(const fl_pool &p, const PhaseRows &r, const T *in, T *out
         }
 }
 
+/* Windows that lie side by side: every element has one share. */
+inline bool side_by_side(const fl_window &w) {
+    return w.stride == w.size && w.dilation == 1 && w.padding == 0;
+}
+
+template <int SIZE, class T>
+inline void repeat_each(const T *share, int64_t n, int64_t size, T *row) {
+    const int64_t times = SIZE ? SIZE : size;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t k = 0; k < times; k++)
+            row[j * times + k] = share[j];
+}
+
+template <class T>
+void repeat_shares(const fl_pool &p, const fl_average &by, const T *grad, T *out, T *widths,
+                   T *share) {
+    const int64_t wide = p.ow * p.x.size < p.w ? p.ow * p.x.size : p.w;
+    const int64_t inside = p.w / p.x.size;      /* of the windows; the last may reach beyond */
+    fill(out, p.h * p.w, (T)0);
+    column_divisors(p, by, widths);
+    for (int64_t oy = 0; oy < p.oh; oy++) {
+        const T height = (T)(by.fixed ? by.fixed
+                                      : extent(p.y, oy, p.h, by.include_padding != 0));
+        for (int64_t j = 0; j < p.ow; j++)      /* never -0, like a sum */
+            share[j] = (T)0 + grad[oy * p.ow + j] / (height * widths[j]);
+        T *row = out + oy * p.y.size * p.w;
+        const int64_t n = inside < p.ow ? inside : p.ow;
+        switch (p.x.size) {
+        case 2: repeat_each<2>(share, n, 2, row); break;
+        case 3: repeat_each<3>(share, n, 3, row); break;
+        case 4: repeat_each<4>(share, n, 4, row); break;
+        default: repeat_each<0>(share, n, p.x.size, row);
+        }
+        if (n < p.ow)
+            fill(row + n * p.x.size, wide - n * p.x.size, share[n]);
+        for (int64_t k = 1; k < p.y.size && oy * p.y.size + k < p.h; k++)
+            memcpy(row + k * p.w, row, (size_t)wide * sizeof(T));
+    }
+}
+
 template <class T>
 void avg_grad(const fl_pool *p, const fl_average *by, const void *grad, void *out,
               void *scratch) {
+    if (side_by_side(p->y) && side_by_side(p->x))
+        return repeat_shares(*p, *by, (const T *)grad, (T *)out, (T *)scratch,
+                             (T *)scratch + p->ow);
     PhaseRows rows = band(*p, 0, p->oh);
     T *widths = (T *)scratch, *split = widths + p->ow, *share = split + rows.plane_size();
     column_divisors(*p, *by, widths);
