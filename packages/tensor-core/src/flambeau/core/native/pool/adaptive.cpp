@@ -107,10 +107,10 @@ template <class T> void means(const Job &job, int kind, const T *x, T *out) {
 /* Add each element's share of a window to `count` rows. */
 template <class T>
 void add_shares(const T *grad, T size, int64_t count, int64_t inner, T *out) {
-    const int64_t SOME = 256;
-    T share[SOME];
-    for (int64_t first = 0; first < inner; first += SOME) {
-        const int64_t n = inner - first < SOME ? inner - first : SOME;
+    const int64_t MOST_COLUMNS = 256;
+    T share[MOST_COLUMNS];
+    for (int64_t first = 0; first < inner; first += MOST_COLUMNS) {
+        const int64_t n = inner - first < MOST_COLUMNS ? inner - first : MOST_COLUMNS;
         for (int64_t j = 0; j < n; j++)
             share[j] = grad[first + j] / size;
         for (int64_t k = 0; k < count; k++)
