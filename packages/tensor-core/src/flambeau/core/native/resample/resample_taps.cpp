@@ -71,7 +71,7 @@ int64_t Taps::width_of(int mode, int64_t in, int64_t out, double ratio) {
 Taps::Taps(int given, int64_t in, int64_t out, bool align_corners, double scale, int kind)
     : kind_(kind),
       table_{in, out, width_of(given & ~FL_RESAMPLE_BYTES, in, out,
-                               ratio_of(in, out, align_corners, scale)), nullptr, nullptr, nullptr},
+                               ratio_of(in, out, align_corners, scale)), nullptr, nullptr, nullptr, 0},
       memory_(fl_bytes(fl_wrapping_mul(out, table_.width) + out, 16)) {
     if (!memory_.ok())
         return;
@@ -131,6 +131,11 @@ void Taps::nearest(bool exact, double scale) {
         float at = (exact ? (float)j + 0.5f : (float)j) * ratio;
         put(j, within((int64_t)floorf(at), table_.in), 1);
     }
+    const int64_t times = table_.in > 0 ? table_.out / table_.in : 0;
+    bool even = times > 0 && times * table_.in == table_.out;
+    for (int64_t j = 0; even && j < table_.out; j++)
+        even = index_[j] == j / times;
+    table_.repeats = even ? times : 0;
 }
 
 void Taps::between(bool cubic, double ratio, bool align_corners) {

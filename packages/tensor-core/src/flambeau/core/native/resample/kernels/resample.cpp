@@ -1,7 +1,47 @@
 /* Weighted sums of a few lines, which the compiler turns into vector code. */
 #include "resample/kernels/resample.h"
+#include <string.h>
 
 namespace {
+
+/* Every element several times in a row, and the sums of such groups; TIMES is 0 where only `times`
+ * says how often. */
+template <int TIMES, class T> void repeat_each(const T *x, int64_t n, int64_t times, T *y) {
+    const int64_t each = TIMES ? TIMES : times;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < each; k++)
+            y[i * each + k] = x[i];
+}
+
+template <int TIMES, class T> void add_each(const T *g, int64_t n, int64_t times, T *x) {
+    const int64_t each = TIMES ? TIMES : times;
+    for (int64_t i = 0; i < n; i++) {
+        T sum = 0;
+        for (int64_t k = 0; k < each; k++)
+            sum += g[i * each + k];
+        x[i] = sum;
+    }
+}
+
+template <class T> void repeat_elements(const T *x, T *y, const fl_taps &t) {
+    if (t.repeats == 2)
+        repeat_each<2>(x, t.in, 2, y);
+    else
+        repeat_each<0>(x, t.in, t.repeats, y);
+}
+
+template <class T> void add_elements(const T *g, T *x, const fl_taps &t) {
+    if (t.repeats == 2)
+        add_each<2>(g, t.in, 2, x);
+    else
+        add_each<0>(g, t.in, t.repeats, x);
+}
+
+template <class T> void repeat_lines(const T *x, T *y, const fl_taps &t, int64_t inner) {
+    for (int64_t i = 0; i < t.in; i++, x += inner)
+        for (int64_t k = 0; k < t.repeats; k++, y += inner)
+            memcpy(y, x, (size_t)inner * sizeof(T));
+}
 
 /* Lines of one element: the taps are read side by side. */
 template <class T> void gather_elements(const T *x, T *y, const fl_taps &t) {
@@ -39,6 +79,8 @@ template <class T> void add(const T *__restrict a, T *__restrict y, int64_t n, T
 template <class T> void gather(const void *xs, void *ys, const fl_taps *taps, int64_t inner) {
     const T *x = (const T *)xs, *weight = (const T *)taps->weight;
     T *y = (T *)ys;
+    if (taps->repeats)
+        return inner == 1 ? repeat_elements(x, y, *taps) : repeat_lines(x, y, *taps, inner);
     if (inner == 1)
         return gather_elements(x, y, *taps);
     for (int64_t j = 0; j < taps->out; j++, y += inner) {
@@ -81,6 +123,8 @@ template <class T> void scatter_single(const T *g, T *x, const fl_taps &t) {
 template <class T> void scatter(const void *gs, void *xs, const fl_taps *taps, int64_t inner) {
     const T *g = (const T *)gs, *weight = (const T *)taps->weight;
     T *x = (T *)xs;
+    if (taps->repeats && inner == 1)
+        return add_elements(g, x, *taps);
     for (int64_t i = 0; i < taps->in * inner; i++)
         x[i] = 0;
     if (inner == 1 && taps->width == 1)

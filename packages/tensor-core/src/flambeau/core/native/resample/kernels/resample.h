@@ -9,6 +9,7 @@ struct fl_taps {
     const int64_t *index;
     const int32_t *count;
     const void *weight;             /* of the kernel's type */
+    int64_t repeats;                /* every input is so many outputs in a row; else 0 */
 };
 
 /* One block [in, inner] to [out, inner]. */
