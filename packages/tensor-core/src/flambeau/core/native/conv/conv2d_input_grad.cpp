@@ -5,7 +5,9 @@
  * same part of the window. Strides together with dilation go through columns that are folded
  * back. */
 #include "conv/conv2d.h"
+#include "conv/pairs.h"
 #include "common/pool_error.h"
+#include "common/raw.h"
 #include "runtime/blas.h"
 
 namespace {
@@ -81,6 +83,32 @@ void interleave(const fl_conv &p, int64_t ry, int64_t rx, const fl_conv &q, cons
     });
 }
 
+template <class T>
+void interleave_as(const fl_conv &p, int64_t ry, int64_t rx, const fl_conv &q, const char *from,
+                   char *to) {
+    interleave(p, ry, rx, q, (const T *)from, (T *)to);
+}
+
+/* By pairs of bfloat16, which want the part of the window that is met in one piece. */
+int convolve_pairs(const Job &job, const fl_conv &q, const fl_conv_weight &w, char *out) {
+    const int64_t shape[] = {q.groups, q.o, q.c, q.y.size, q.x.size};
+    const int64_t from[] = {w.group, w.out, w.in, w.y, w.x};
+    int64_t to[5];
+    fl_contiguous_strides(5, shape, to);
+    Scratch weight(fl_bytes(fl_numel_of(5, shape), job.size));
+    if (!weight.ok())
+        return -1;
+    fl_copy_strided(fl_strided{weight.as<char>(), FL_BF16, to},
+                    fl_strided{(char *)w.data, FL_BF16, from}, 5, shape);
+    return fl_conv_pairs(q, job.grad, weight.as<char>(), nullptr, out);
+}
+
+int convolve(const Job &job, const fl_conv &q, const fl_conv_weight &weight, char *out) {
+    if (job.dtype == FL_BF16)
+        return convolve_pairs(job, q, weight, out);
+    return fl_conv_forward(q, job.dtype, job.grad, weight, nullptr, out, nullptr);
+}
+
 int run_phase(const Job &job, int64_t ry, int64_t rx, char *scratch) {
     const fl_conv &p = job.p;
     Phase y = some_phase(p.y, p.h, ry), x = some_phase(p.x, p.w, rx);
@@ -88,12 +116,10 @@ int run_phase(const Job &job, int64_t ry, int64_t rx, char *scratch) {
         return 0;
     fl_conv q = convolution_of(p, y, x);
     char *out = scratch ? scratch : job.out;
-    if (fl_conv_forward(q, job.dtype, job.grad, turned(job, y, x), nullptr, out, nullptr) < 0)
+    if (convolve(job, q, turned(job, y, x), out) < 0)
         return -1;
-    if (scratch && job.dtype == FL_F64)
-        interleave(p, ry, rx, q, (const double *)out, (double *)job.out);
-    else if (scratch)
-        interleave(p, ry, rx, q, (const float *)out, (float *)job.out);
+    if (scratch)
+        FL_BY_SIZE(job.size, interleave_as, p, ry, rx, q, out, job.out)
     return 0;
 }
 
@@ -176,13 +202,36 @@ int run_window(const Job &job) {
                    job.weight, image, 0.0, job.out, image);
 }
 
+bool is_strided(const fl_conv &p) { return p.y.stride != 1 || p.x.stride != 1; }
+bool is_dilated(const fl_conv &p) { return p.y.dilation != 1 || p.x.dilation != 1; }
+
 int run_job(const Job &job) {
-    const fl_conv &p = job.p;
-    if (one_window(p))
+    if (one_window(job.p))
         return run_window(job);
-    bool dilated = p.y.dilation != 1 || p.x.dilation != 1;
-    bool strided = p.y.stride != 1 || p.x.stride != 1;
-    return dilated && strided ? run_columns(job) : run_phases(job);
+    return is_dilated(job.p) && is_strided(job.p) ? run_columns(job) : run_phases(job);
+}
+
+/* Whether the convolutions that give the gradient multiply pairs of bfloat16. */
+bool goes_by_pairs(const fl_conv &p, const fl_tensor *grad, const fl_tensor *weight) {
+    if (grad->dtype != FL_BF16 || weight->dtype != FL_BF16 || grad->numel == 0 ||
+        weight->numel == 0 || one_window(p) || (is_dilated(p) && is_strided(p)))
+        return false;
+    fl_conv q = convolution_of(p, some_phase(p.y, p.h, 0), some_phase(p.x, p.w, 0));
+    q.y.size = p.y.size;        /* of all phases together */
+    q.x.size = p.x.size;
+    q.y.stride = p.y.stride;
+    q.x.stride = p.x.stride;
+    return fl_conv_pairs_fit(q);
+}
+
+int run_pairs(const fl_conv &p, const fl_tensor *grad, const fl_tensor *weight, fl_tensor *result) {
+    RawIn g(grad, FL_BF16), w(weight, FL_BF16);
+    RawOut out(result, FL_BF16);
+    if (!g.ok() || !w.ok() || !out.ok() ||
+        run_phases(Job{p, FL_BF16, 2, g.data(), w.data(), out.data()}) < 0)
+        return -1;
+    out.commit();
+    return 0;
 }
 
 }  // namespace
@@ -213,5 +262,7 @@ extern "C" int fl_run_conv2d_input_grad(const fl_op *op, const fl_value *in, int
         return 0;
     if (fl_conv_read_input_grad(op, in, 2, &c) < 0)
         return -1;
+    if (goes_by_pairs(c.p, in[0].t, in[1].t))
+        return run_pairs(c.p, in[0].t, in[1].t, outs[0]);
     return fl_conv2d_run_grad(c, in, outs[0], fl_conv_input_grad, fl_conv_integers_input_grad);
 }

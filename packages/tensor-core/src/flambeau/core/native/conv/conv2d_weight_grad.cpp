@@ -1,5 +1,6 @@
 /* Gradient of conv2d for its weight: products of the output's gradient with unfolded input. */
 #include "conv/conv2d.h"
+#include "conv/pairs.h"
 
 namespace {
 
@@ -162,5 +163,9 @@ extern "C" int fl_run_conv2d_weight_grad(const fl_op *op, const fl_value *in, in
         return 0;
     if (fl_conv_read_weight_grad(op, in, 2, &c) < 0)
         return -1;
+    const bool pairs = fl_conv_weight_grad_goes_by_pairs(c.p, in[0].t, in[1].t);
+    const int left = pairs ? fl_conv_weight_grad_by_pairs(c.p, in[0].t, in[1].t, outs[0]) : 1;
+    if (left <= 0)
+        return left;
     return fl_conv2d_run_grad(c, in, outs[0], fl_conv_weight_grad, nullptr);
 }

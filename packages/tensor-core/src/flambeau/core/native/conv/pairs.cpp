@@ -39,7 +39,7 @@ struct Job {
         void *to)
         : p(sizes), input((const uint16_t *)from), weight((const uint32_t *)rows_of_weight),
           bias(added), out((uint16_t *)to) {
-        if (fl_conv_pointwise(p)) {     /* rows of pixels are one row */
+        if (fl_conv_pointwise(p) && p.h == p.oh && p.w == p.ow) {   /* rows are one row */
             p.w = p.ow = p.h * p.w;
             p.h = p.oh = 1;
         }
@@ -180,13 +180,23 @@ const void *paired(const fl_conv &p, const uint16_t *weight, std::optional<Scrat
 
 }  // namespace
 
-bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight) {
+bool fl_conv_pairs_fit(const fl_conv &p) {
     bool is_window = p.y.size * p.x.size > 1;
-    return input->dtype == FL_BF16 && weight->dtype == FL_BF16 && fl_has_pairs() &&
-           p.c >= (is_window ? MIN_WINDOW_CHANNELS : MIN_CHANNELS) &&
+    return fl_has_pairs() && p.c >= (is_window ? MIN_WINDOW_CHANNELS : MIN_CHANNELS) &&
            p.o >= (is_window ? MIN_WINDOW_OUTPUT_CHANNELS : MIN_OUTPUT_CHANNELS) &&
            p.o * fl_conv_taps(p) * fl_conv_pixels(p) >= MIN_MULTIPLICATIONS &&
            !has_transform(p);
+}
+
+bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight) {
+    return input->dtype == FL_BF16 && weight->dtype == FL_BF16 && fl_conv_pairs_fit(p);
+}
+
+int fl_conv_pairs(const fl_conv &p, const void *input, const void *weight, const float *bias,
+                  void *out) {
+    std::optional<Scratch> memory;
+    const void *rows = paired(p, (const uint16_t *)weight, memory);
+    return rows ? run(Job(p, input, rows, bias, out)) : -1;
 }
 
 int fl_conv_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight,
@@ -194,11 +204,8 @@ int fl_conv_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *
     RawIn x(input, FL_BF16), w(weight, FL_BF16);
     RawOut y(out, FL_BF16);
     OptionalIn b(bias, FL_K_F32);
-    std::optional<Scratch> memory;
-    if (!x.ok() || !w.ok() || !y.ok() || !b.ok())
-        return -1;
-    const void *rows = paired(p, (const uint16_t *)w.data(), memory);
-    if (!rows || run(Job(p, x.data(), rows, b.as<float>(), y.data())) < 0)
+    if (!x.ok() || !w.ok() || !y.ok() || !b.ok() ||
+        fl_conv_pairs(p, x.data(), w.data(), b.as<float>(), y.data()) < 0)
         return -1;
     y.commit();
     return 0;
