@@ -110,3 +110,19 @@ def test_index_put():
     assert q.dequantize().sum().item() == 4.0
     with pytest.raises(NotImplementedError, match="accumulate"):
         q.index_put(indices, fl.tensor(1.0), accumulate=True)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: fl.nn.functional.hardtanh(x, 0.2, 1.0, inplace=True),
+    lambda x: fl.nn.functional.hardtanh(x, 0.2, 1.0, True),
+    lambda x: fl.nn.functional.relu6(x, inplace=True),
+    lambda x: fl.nn.functional.leaky_relu(x, 0.1, inplace=True),
+    lambda x: fl.nn.functional.relu(x, inplace=True),
+    lambda x: fl.nn.functional.hardsigmoid(x, inplace=True)])
+def test_what_is_asked_for_in_place(call):
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    q = fl.quantize_per_tensor(fl.linspace(-9, 9, 19), 0.1, 100, fl.quint8)
+    before, view = q.dequantize(), q[3:]
+    made = call(q)
+    assert made is q and not q.dequantize().equal(before)
+    assert view.int_repr().equal(q.int_repr()[3:])

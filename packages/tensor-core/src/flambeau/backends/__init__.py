@@ -14,7 +14,8 @@ from flambeau.backends import (
     openmp,
     opt_einsum,
     quantized,
+    xnnpack,
 )
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp",
-           "opt_einsum", "quantized"]
+           "opt_einsum", "quantized", "xnnpack"]

@@ -16,14 +16,20 @@ __all__ = ["add", "add_relu", "add_scalar", "add_scalar_relu", "cat", "cat_relu"
 
 def _joined(operator: Any, x: Any, y: Any, scale: float, zero_point: int, *relu: bool) -> Any:
     """A sum or a product by a kernel of integers; None where it is not for these two."""
-    both = isinstance(x, QuantizedTensor) and isinstance(y, QuantizedTensor)
-    if not both or x.dtype is not y.dtype or RANGES[x.dtype][1] > 255 or \
-            RANGES[x.dtype][1] < 127 or x.shape != y.shape \
-            or (x._quantizer.axis, y._quantizer.axis) != (None, None):
+    if not 127 <= RANGES[x.dtype][1] <= 255 or x.shape != y.shape:
         return None
     (a, zero_a, _), (b, zero_b, _) = x._quantizer, y._quantizer
     made = operator(x._values, y._values, (a, b, scale), (zero_a, zero_b, zero_point), *relu)
     return wrap(made, x.dtype, Quantizer(scale, zero_point))
+
+
+def _expect_alike(name: str, *tensors: Any) -> None:
+    """Refuse tensors that are not all quantized, in one dtype, with one scale each."""
+    if not all(isinstance(x, QuantizedTensor) and x.dtype is tensors[0].dtype
+               and x._quantizer.axis is None for x in tensors):
+        raise RuntimeError(f"{name}(): supported are quantized tensors of one dtype with one scale "
+                           f"each, got {[str(getattr(x, 'dtype', type(x))) for x in tensors]}: "
+                           "quantize them alike with quantize_per_tensor")
 
 
 def written(made: Any, out: Any) -> Any:
@@ -51,6 +57,7 @@ def add(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, *, out: Any
     """``qa + qb``, of a tensor or a number."""
     if not isinstance(qb, Tensor):
         return written(add_scalar_relu(qa, qb) if relu else add_scalar(qa, qb), out)
+    _expect_alike("add", qa, qb)
     scale, zero_point = _scale(scale, zero_point, out)
     made = _joined(ops.quantized_add, qa, qb, scale, zero_point, relu)
     if made is None:
@@ -71,6 +78,7 @@ def mul(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, *, out: Any
     """``qa * qb``, of a tensor or a number."""
     if not isinstance(qb, Tensor):
         return written(mul_scalar_relu(qa, qb) if relu else mul_scalar(qa, qb), out)
+    _expect_alike("mul", qa, qb)
     scale, zero_point = _scale(scale, zero_point, out)
     made = None if relu else _joined(ops.quantized_mul, qa, qb, scale, zero_point)
     if made is None:
@@ -129,12 +137,14 @@ def mul_scalar_relu(qa: Any, b: Any) -> Any:
 
 def matmul(qa: Any, qb: Any, scale: float, zero_point: int) -> Any:
     """``qa @ qb``."""
+    _expect_alike("matmul", qa, qb)
     return flambeau.quantize_per_tensor(qa.dequantize() @ qb.dequantize(), float(scale),
                                         int(zero_point), qa.dtype)
 
 
 def _cat(qx: Any, dim: int, scale: float | None, zero_point: int | None, out: Any,
          change: Callable[[Any], Any]) -> Any:
+    _expect_alike("cat", *qx)
     first = qx[0] if out is None else out
     scale = first.q_scale() if scale is None else float(scale)
     zero_point = first.q_zero_point() if zero_point is None else int(zero_point)

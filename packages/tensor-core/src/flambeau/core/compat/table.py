@@ -199,6 +199,8 @@ HOMES = (
         "NNPACK", _row("enabled: bool", False, _NOT_USED),
         _row("flags(enabled: bool = False) -> AbstractContextManager[None]", _block(),
              "sets the variable for a block"))),
+    Home("backends.xnnpack", "XNNPACK, which is not used.", (
+        _row("enabled: bool", False, _NOT_USED),)),
     Home("backends.opt_einsum", "The order of products in ``einsum``, which the core chooses.", (
         _row("is_available() -> bool", True, "True: einsum always chooses an order"),
         _row("get_opt_einsum() -> None", None, "None: the package of this name is not used"),

@@ -78,13 +78,30 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if found is None:
         raise NotImplementedError(_ABSENT.format(name))
     if not inplace:
-        return found(func, name, args, kwargs)
+        result = found(func, name, args, kwargs)
+        return _over(args[0], result) if _is_asked_inplace(func, args, kwargs) else result
     # What writes is computed as what does not, and copied: the integers stay the same memory.
     plain = _op[name] if name in _op else getattr(_core.Tensor, name, None)
     if name in _MOVING | _KEEPING:
         raise NotImplementedError(f"{name}_() is not supported for quantized tensors: write "
                                   f"x = x.{name}(...)")
     return _written(args[0], found(plain, name, args, kwargs))
+
+
+def _is_asked_inplace(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function is called with ``inplace=True``, by name or by position."""
+    if "inplace" in kwargs:
+        return bool(kwargs["inplace"])
+    code = getattr(func, "__code__", None)
+    names = code.co_varnames[:code.co_argcount] if code is not None else ()
+    return "inplace" in names and args[names.index("inplace"):][:1] == (True,)
+
+
+def _over(x: QuantizedTensor, result: QuantizedTensor) -> QuantizedTensor:
+    """A tensor, over which a result with its scale is written."""
+    _written(x, result)
+    x._quantizer = result._quantizer
+    return x
 
 
 def is_computed(name: str) -> bool:
