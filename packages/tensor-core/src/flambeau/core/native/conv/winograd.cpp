@@ -263,14 +263,17 @@ bool run_channels(const Job &job, const Blocks &blocks) {
     return done;
 }
 
+/* Where slabs of weights can serve all tiles at once, they need not be kept for other blocks. */
 bool run_job(const Job &job) {
     int64_t threads = fl_get_num_threads();
     Blocks near = blocks_of(job, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
+    Blocks shared = blocks_of(job, SHARED_BYTES, 1);
+    fl_winograd_block largest = shared.largest();
     int64_t weight_bytes = job.parts * job.weight_elements * (int64_t)sizeof(float);
-    if (weight_bytes <= MAX_WEIGHT_BYTES &&
+    if (!kernels()->keeps_slabs(&largest) && weight_bytes <= MAX_WEIGHT_BYTES &&
         near.count >= MIN_BLOCKS_PER_THREAD * threads)
         return run_blocks(job, near);
-    return run_channels(job, blocks_of(job, SHARED_BYTES, 1));
+    return run_channels(job, shared);
 }
 
 bool can_run(const fl_conv &p) {
