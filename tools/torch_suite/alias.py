@@ -91,7 +91,9 @@ def tolerant(look_up: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
         value = look_up(module, name)
         if name == "__all__" and not Clock.running:     # lists of classes, of a module not made
             return [] if value is None else value
-        if value is None and not Clock.running and not name.startswith("__") and asks():
+        stands_for = getattr(value, "_stands_for", None)
+        if (value is None or stands_for) and not Clock.running and not name.startswith("__") \
+                and asks():
             return absent(full)
         return value
 
@@ -137,8 +139,12 @@ def adjust() -> None:
 
 
 def leave_library_of_tests() -> None:
-    """Let set-ups load PyTorch's compiled classes for tests, which few of the tests use."""
+    """Let set-ups load PyTorch's compiled classes for tests, which few of the tests use.
+
+    The operators that its library makes for tests are made in a way that PyTorch has given up.
+    """
     ops: Any = importlib.import_module("torch").ops
+    ops._torch_testing = absent("torch.ops._torch_testing")
     load = ops.load_library
 
     def load_library(path: str) -> None:

@@ -208,12 +208,25 @@ def settings_of_run(
             f"hparams(): parameter: hparam_domain_discrete has {sorted(unknown)}, which "
             "hparam_dict has not"
         )
+    settings = {name: _setting(name, value) for name, value in settings.items()}
     allowed = {name: pages.Discrete(values) for name, values in (domains or {}).items()}
     columns = pages.hparams_config_pb(
         [pages.HParam(name, allowed.get(name)) for name in settings],
         [pages.Metric(tag) for tag in metrics],
     )
     return columns, pages.hparams_pb(settings), _end_of_session()
+
+
+def _setting(name: str, value: Any) -> Any:
+    """A number, a bool or a string."""
+    if isinstance(value, flambeau.Tensor):
+        value = value.item()
+    if not isinstance(value, bool | int | float | str | np.generic):
+        raise ValueError(
+            f"hparams(): the value of {name!r} should be one of int, float, str, bool, or a tensor "
+            f"of one number, not {type(value).__name__}"
+        )
+    return value
 
 
 def _end_of_session() -> Any:

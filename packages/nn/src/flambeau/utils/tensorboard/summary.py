@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import summaries
+from . import parts, summaries
+from .parts import custom_scalars, histogram_raw, tensor_proto
 from .summaries import audio
 
-__all__ = ["audio", "histogram", "hparams", "image", "pr_curve", "scalar", "text"]
+__all__ = ["audio", "custom_scalars", "histogram", "histogram_raw", "hparams", "image",
+           "image_boxes", "mesh", "pr_curve", "pr_curve_raw", "scalar", "tensor_proto", "text"]
 
 
 def hparams(
@@ -27,6 +29,7 @@ def hparams(
 
     Raises:
         TypeError: The settings or the metrics are no dict.
+        ValueError: A setting is no number, bool, string, or tensor of one number.
 
     Example:
         >>> from flambeau.utils.tensorboard.summary import hparams
@@ -103,3 +106,53 @@ def pr_curve(
         weights: How much each example counts.
     """
     return summaries.precision_recall(tag, labels, predictions, num_thresholds, weights)
+
+
+def pr_curve_raw(tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, recall: Any,
+                 num_thresholds: int = 127, weights: Any = None) -> Any:
+    """The precision and the recall at thresholds, whose numbers were counted before.
+
+    Args:
+        tag: Its tag.
+        tp: True positives, for each threshold, like the next five.
+        fp: False positives.
+        tn: True negatives.
+        fn: False negatives.
+        precision: The precision.
+        recall: The recall.
+        num_thresholds: How many thresholds there are.
+        weights: Has no effect.
+    """
+    rows = (tp, fp, tn, fn, precision, recall)
+    return parts.precision_recall_raw(tag, rows, num_thresholds)
+
+
+def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any,
+         display_name: str | None = None, description: str | None = None) -> Any:
+    """Points in space.
+
+    Args:
+        tag: Their tag.
+        vertices: Their coordinates, of shape (samples, points, 3).
+        colors: Bytes of the same shape, or None.
+        faces: Triangles by the indices of their points, or None.
+        config_dict: Settings of the page's camera and light.
+        display_name: Has no effect.
+        description: Has no effect.
+    """
+    return parts.mesh(tag, vertices, colors, faces, config_dict)
+
+
+def image_boxes(tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float = 1,
+                dataformats: str = "CHW", labels: Any = None) -> Any:
+    """A picture with boxes.
+
+    Args:
+        tag: Its tag.
+        tensor_image: Bytes, or numbers from 0 to 1.
+        tensor_boxes: The left, upper, right and lower edge of each box.
+        rescale: How many times as large it is stored.
+        dataformats: The order of its dimensions.
+        labels: The name of each box, or None.
+    """
+    return parts.image_boxes(tag, tensor_image, tensor_boxes, rescale, dataformats, labels)

@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
         "pip install 'flambeau-nn[tensorboard]'"
     ) from error
 
+from .charts import Charts
 from .summaries import (
     audio,
     histogram,
@@ -72,7 +73,7 @@ class FileWriter:
         self.event_writer.close()
 
 
-class SummaryWriter:
+class SummaryWriter(Charts):
     """Writes curves, histograms, pictures, texts and sounds for TensorBoard.
 
     Args:
@@ -105,7 +106,7 @@ class SummaryWriter:
         self.log_dir = os.fspath(log_dir)
         self._options = (max_queue, flush_secs, filename_suffix)
         self.all_writers: dict[str, FileWriter] | None = {}
-        self.file_writer = self._writer(self.log_dir)
+        self.file_writer: FileWriter | None = self._writer(self.log_dir)
         if purge_step is not None:
             start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
             self.file_writer.add_event(event_pb2.Event(file_version="brain.Event:2"), purge_step)
@@ -364,7 +365,7 @@ class SummaryWriter:
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()
-        self.all_writers = None
+        self.file_writer = self.all_writers = None
 
     def __enter__(self) -> SummaryWriter:
         return self
