@@ -200,6 +200,8 @@ def test_the_form_of_an_operator_is_the_one_that_is_called():
             (flambeau.trapezoid, (x, y), {}, {"y", "x", "dim"}),
             (flambeau.trapezoid, (x,), {"dx": 2.0}, {"y", "dx", "dim"}),
             (flambeau.std, (x, 0, False), {}, {"input", "dim", "unbiased", "keepdim"}),
+            (flambeau.std, (x, False), {}, {"input", "unbiased"}),
+            (nn.functional.glu, (x, 0), {}, {"input", "dim"}),
             (flambeau.ops.aten.resize_as_, (x,), {"the_template": y},
              {"input", "the_template", "memory_format"})):
         given = normalize(function, args, kwargs, normalize_to_only_use_kwargs=True)

@@ -63,6 +63,8 @@ def _matches(kind: str | None, given: Any) -> bool | None:
         return None
     if isinstance(given, type) and issubclass(given, flambeau.Tensor):
         return not kind.startswith(("int", "SymInt", "float", "bool", "str"))
+    if given is bool:
+        return kind != "Tensor" and not kind.startswith(("int", "SymInt", "float"))
     if given in (int, float, bool, complex, str):
         return kind != "Tensor"
     return None
@@ -79,24 +81,35 @@ def chosen(forms: list[Form], args: Any, kwargs: Any, arg_types: Any,
         arg_types: Types of positional arguments; None: those of the values that are no nodes.
         kwarg_types: Types of named arguments.
     """
+    fitting = []
+    for form in forms:
+        try:
+            fitting.append((form, form.signature.bind(*args, **kwargs)))
+        except TypeError:
+            continue
+    if len(fitting) > 1:
+        fitting = _of_types(fitting, args, kwargs, arg_types, kwarg_types)
+    if not fitting:
+        return None
+    fitting[0][1].apply_defaults()
+    return fitting[0][1]
+
+
+def _of_types(fitting: list[tuple[Form, inspect.BoundArguments]], args: Any, kwargs: Any,
+              arg_types: Any, kwarg_types: Any) -> list[tuple[Form, inspect.BoundArguments]]:
+    """Of forms the ones that take arguments of these types; none where several may."""
     def types_of(values: Any) -> list[Any]:
         return [None if isinstance(each, Node) else type(each) for each in values]
 
-    types_by_name = dict(zip(kwargs, types_of(kwargs.values()), strict=True))
-    types_by_name.update(kwarg_types or {})
-    found = []
-    for form in forms:
-        try:
-            bound = form.signature.bind(*args, **kwargs)
-            given = form.signature.bind(*(arg_types or types_of(args)), **types_by_name).arguments
-        except TypeError:
-            continue
-        kinds = [form.kinds.get(name) for name in given]
-        found.append((bound, list(zip(kinds, given.values(), strict=True))))
-    if len(found) > 1:
-        found = [each for each in found if all(_matches(*pair) is not False for pair in each[1])]
-    sure = arg_types is not None or None not in types_of((*args, *kwargs.values()))
-    if not found or not (sure or all(each[1] == found[0][1] for each in found)):
-        return None
-    found[0][0].apply_defaults()
-    return found[0][0]
+    positional = types_of(args) if arg_types is None else [*arg_types][:len(args)]
+    named = dict(zip(kwargs, types_of(kwargs.values()), strict=True))
+    named.update((name, kind) for name, kind in (kwarg_types or {}).items() if name in named)
+    kept, seen = [], []
+    for form, bound in fitting:
+        given = form.signature.bind_partial(*positional, **named).arguments
+        pairs = [(form.kinds.get(name), kind) for name, kind in given.items()]
+        if all(_matches(*pair) is not False for pair in pairs):
+            kept.append((form, bound))
+            seen.append(pairs)
+    is_sure = None not in (*positional, *named.values())
+    return kept if is_sure or all(each == seen[0] for each in seen) else []

@@ -293,7 +293,7 @@ class SummaryWriter(Charts):
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
         with SummaryWriter(folder) as run:
             for each in made:
-                run.file_writer.add_summary(each, global_step)
+                run._add(each, global_step, None)
             for tag, value in metric_dict.items():
                 run.add_scalar(tag, value, global_step)
 
