@@ -149,3 +149,43 @@ def test_linear_is_a_product_and_gradients_stay_right():
     assert not any("linear" in name for name in log.names)
     for t, grad in zip((x, w, b), wanted, strict=True):
         assert flambeau.equal(t.grad, grad)
+
+
+@pytest.mark.parametrize("order", [0, 0.0, 1, 2, 3.5, "fro", float("inf"), -float("inf"), None])
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_norms_are_called_again_with_their_order(order, dim):
+    x = flambeau.tensor([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
+    for function in (flambeau.norm, flambeau.linalg.vector_norm):
+        for keepdim in (False, True):
+            if (order is None or order == "fro") and function is not flambeau.norm:
+                continue
+            with Log() as log:
+                found = function(x, order, dim, keepdim)
+            assert found.equal(function(x, order, dim, keepdim)) and log.seen
+
+
+def test_formulas_are_called_again_with_their_numbers():
+    x, target = flambeau.tensor([0.0, 0.25, 1.0]), flambeau.tensor([0.0, 0.5, 1.0])
+    loss = flambeau.core.functional.binary_cross_entropy
+    with Log() as log:
+        found = loss(x, target, reduction="none")
+    assert found.tolist() == loss(x, target, reduction="none").tolist() and len(log.seen) > 1
+
+
+@pytest.mark.parametrize("mode", [None, "trunc", "floor"])
+@pytest.mark.parametrize("dtype", [flambeau.int64, flambeau.uint8, flambeau.float32])
+def test_divisions_are_called_again_with_their_rounding(mode, dtype):
+    x = flambeau.tensor([7, 3, 100], dtype=dtype)
+    y = flambeau.tensor([2, 5, 7], dtype=dtype)
+    large = flambeau.tensor([2**53 + 1, -7, 9])
+    for a, b in ((x, y), (x, 2), (large, flambeau.tensor([1, 2, -2])), (large, 3)):
+        for divide in (flambeau.div, lambda a, b, rounding_mode: a.clone().div_(
+                b, rounding_mode=rounding_mode)):
+            if mode is None and divide is not flambeau.div:
+                continue
+            with Log() as log:
+                found = divide(a, b, rounding_mode=mode)
+            expected = divide(a, b, rounding_mode=mode)
+            assert found.dtype is expected.dtype and found.equal(expected)
+        if mode == "trunc":
+            assert log.names and str(log.seen[-1][1][0].dtype) == str(a.dtype)

@@ -107,7 +107,7 @@ def _norm(args: list[Any]) -> Call:
     x, ord, dim, keepdim, dtype = args
     dims = list(dim) if isinstance(dim, (list, tuple)) else dim if dim is None else [dim]
     left = [ord, dims, keepdim]
-    while left and left[-1] in (None, False):
+    while left and (left[-1] is None or left[-1] is False):     # not 0, which equals False
         left.pop()
     left = [] if left in ([2], [2.0]) else left
     return "linalg_vector_norm", "default", (x, *left), {} if dtype is None else {"dtype": dtype}
@@ -124,7 +124,16 @@ def _embedding(weight: Any, index: Any, padding_idx: Any, scales: bool, *rest: A
     return (weight, index) if padding_idx in (None, -1) else (weight, index, padding_idx)
 
 
+def _truncated(args: list[Any]) -> Call:
+    x, y = args
+    if not isinstance(x, Tensor):
+        return "trunc_divide", "", (x, y), {}
+    form = "Tensor_mode" if isinstance(y, Tensor) else "Scalar_mode"
+    return "div", form, (x, y), {"rounding_mode": "trunc"}
+
+
 _REWRITTEN: dict[str, Any] = {
+    "trunc_divide": _truncated,
     "conv1d": _convolution, "conv2d": _convolution, "conv3d": _convolution, "matmul": _matmul,
     "softmax": functools.partial(_softmax, "softmax"),
     "log_softmax": functools.partial(_softmax, "log_softmax"),

@@ -14,8 +14,9 @@ from flambeau.core.register import definition
 
 def formula_results(op: Any, args: list[Any]) -> list[Any] | None:
     """The results of a registered operator, by arithmetic; None where it has no such formula."""
-    if op.category != "pointwise":
-        return None
+    numbers = [each for each in args if isinstance(each, Tensor)]
+    if op.category != "pointwise" or not all(each.is_floating_point() for each in numbers):
+        return None     # formulas of integers and complex numbers are others
     exprs = _formulas(op.key)
     if exprs is None:
         return None
@@ -54,7 +55,17 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
         else a * b + c
 
 
+def _bounded(a: Any, b: Any, both: Any, one: str) -> Any:
+    """The greater, or the lesser, of two, one of which may be a number."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return both(a, b)
+    x, bound = (a, b) if isinstance(a, Tensor) else (b, a)
+    return flambeau.clamp(x, **{one: bound})
+
+
 _ARITHMETIC: dict[str, Any] = {
+    "maximum": lambda a, b: _bounded(a, b, flambeau.maximum, "min"),
+    "minimum": lambda a, b: _bounded(a, b, flambeau.minimum, "max"),
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b, "neg": lambda a: -a, "fma": _fma,
     "select": lambda condition, a, b: flambeau.where(condition, a, b)}
