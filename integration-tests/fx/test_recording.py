@@ -12,6 +12,8 @@ from flambeau import fx
 from flambeau.utils import _pytree as pytree
 
 nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+from flambeau.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
 F = nn.functional
 
 
@@ -230,3 +232,28 @@ def test_a_module_is_written_as_a_package(tmp_path):
     finally:
         for name in ("written", "written.module"):
             sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x * x.sum().item(), lambda x: x if x.sum() > 0 else -x, lambda x: x + float(x[0]),
+    lambda x: x.tolist(), lambda x: flambeau.from_numpy(x.numpy()) + 1,
+    lambda x: flambeau.histogram(x, 2)[1], lambda x: flambeau.bincount(x.long())])
+def test_values_of_arguments_are_no_constants_of_a_recording(function):
+    x = flambeau.tensor([1.0, 2.0, 0.0])
+    with pytest.raises(RuntimeError, match="depends on the arguments"):
+        make_fx(function)(x)
+
+
+def test_values_that_do_not_depend_on_arguments_may_be_read():
+    factor = flambeau.tensor(2.0)
+    module = make_fx(lambda x: x * factor.item() if flambeau.ones(2).sum() > 0 else -x)(
+        flambeau.ones(2))
+    assert module(flambeau.tensor([3.0, 4.0])).tolist() == [6.0, 8.0]
+
+
+def test_sparse_results_are_not_recorded():
+    x = flambeau.tensor([1.0, 0.0])
+    with pytest.raises(NotImplementedError, match=r"record x\.to_dense"):
+        make_fx(lambda x: x.to_sparse())(x)
+    module = make_fx(lambda x: x.to_sparse().to_dense() * 2)(x)
+    assert module(flambeau.tensor([0.0, 3.0])).tolist() == [0.0, 6.0]

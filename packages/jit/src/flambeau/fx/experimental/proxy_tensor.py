@@ -44,6 +44,10 @@ def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode
     Returns:
         A function of example arguments that gives a module, whose ``graph`` is the recording.
 
+    Raises:
+        RuntimeError: ``f`` reads a value that depends on its arguments, as in ``if x.sum() > 0``.
+        NotImplementedError: A result is sparse.
+
     Example:
         >>> import flambeau
         >>> from flambeau.fx.experimental.proxy_tensor import make_fx
@@ -157,7 +161,30 @@ class Recorder:
             self.busy = False
 
     def read(self, tensor: Tensor, what: str) -> None:
-        """Called before Python reads values, which become part of the graph."""
+        """Called before Python reads values: those of what the parameters give are refused.
+
+        They would be constants of the graph, whatever it is called with.
+        """
+        node = self.nodes.get(place(tensor))
+        if self.busy or node is None or not self.depends(node):
+            return
+        raise RuntimeError(
+            f"make_fx(): {what} asks for a value that depends on the arguments, and the graph "
+            "would hold the value of this call forever. Compute with the tensor itself: "
+            "flambeau.where(condition, a, b) or flambeau.jit.cond instead of a branch, x * y "
+            "instead of x * y.item()")
+
+    def depends(self, node: Node) -> bool:
+        """Whether a parameter leads to a node."""
+        open_nodes, seen = [node], {node}
+        while open_nodes:
+            at = open_nodes.pop()
+            if at.op == "placeholder":
+                return True
+            fresh = [each for each in at.all_input_nodes if each not in seen]
+            seen.update(fresh)
+            open_nodes += fresh
+        return False
 
     def change(self, subject: Any, what: str, value: Any) -> Any:
         """Called before a tensor or generator changes: it does."""
@@ -210,6 +237,11 @@ class Recorder:
 
     def argument(self, arg: Any) -> Any:
         """An argument as it stands in a node."""
+        if _core.is_sparse_object(arg):
+            raise NotImplementedError(
+                f"make_fx(): a tensor of layout {arg.layout} stands for several tensors, which "
+                "the graph would hold as they are now; record x.to_dense(), or its indices and "
+                "values")
         if bridge.is_tensor(arg):
             return self.value(arg)
         if isinstance(arg, dict):
