@@ -101,6 +101,13 @@ def test_functions_of_its_smaller_modules():
              "map(): Expect outputs of map o"]
 
 
+def test_results_as_tuples():
+    assert lines("""
+        from torch._functorch.eager_transforms import _as_tuple
+        print(_as_tuple(3), _as_tuple((1, 2)), _as_tuple([1]))
+    """) == ["(3,) (1, 2) ([1],)"]
+
+
 def test_settings_of_compilers_leave_functions_as_they_are():
     assert lines("""
         import torch

@@ -88,7 +88,7 @@ HOMES = {
         "_element_size", "_flatten_dense_tensors", "_take_tensors", "_unflatten_dense_tensors")},
     **{f"autograd.functional.{name}": "functionals" for name in (
         "_as_tuple", "_construct_standard_basis_for", "_grad_postprocess", "_tuple_postprocess")},
-    "_vmap_internals._vmap": "functionals", "_functorch.eager_transforms._as_tuple": "functionals",
+    "_vmap_internals._vmap": "functionals", "_functorch.eager_transforms._as_tuple": "transforms",
     "distributions.multivariate_normal._precision_to_scale_tril": "functionals",
     "distributions.transforms._clipped_sigmoid": "functionals",
     "_higher_order_ops.associative_scan": "functionals",
