@@ -81,11 +81,28 @@ EXACT = {
     **{f"embedding_bag_{name}_prepack": lambda lib, o, name=name: getattr(
         o, f"embedding_bag_{name}_prepack")(floats(lib, 2, 4, 6, 6).reshape(12, 24))
        for name in ("byte", "4bit", "2bit")},
+    **{f"embedding_bag_{name} of a pruned table": lambda lib, o, name=name: pruned(lib, o, name)
+       for name in ("byte", "4bit", "2bit")},
+    "add_scalar without room": lambda lib, o: o.add_scalar(q(lib, 2, 6), 6.013),
+    "add_scalar below": lambda lib, o: o.add_scalar(q(lib, 2, 6), -5.2),
+    "the bias of a pack": lambda lib, o: o.linear_prepack(weight(lib, 4, 6),
+                                                          floats(lib, 4)).bias(),
     "embedding_bag_4bit_unpack": lambda lib, o: o.embedding_bag_4bit_unpack(
         o.embedding_bag_4bit_prepack(floats(lib, 2, 4, 6, 6).reshape(12, 24))),
     "embedding_bag_4bit_rowwise_offsets": lambda lib, o: o.embedding_bag_4bit_rowwise_offsets(
         o.embedding_bag_4bit_prepack(floats(lib, 2, 4, 6, 6).reshape(12, 24)),
         lib.tensor([3, 0, 11, 2]), lib.tensor([0, 1]), mode=0)}
+
+
+def pruned(lib, ops, name):
+    """Every third row was left out of the table."""
+    table = floats(lib, 2, 4, 6, 6).reshape(12, 24)
+    packed = getattr(ops, f"embedding_bag_{name}_prepack")(table)
+    kept = [i for i in range(12) if i % 3]
+    places = [kept.index(i) if i in kept else -1 for i in range(12)]
+    return getattr(ops, f"embedding_bag_{name}_rowwise_offsets")(
+        packed[kept], lib.tensor([3, 0, 11, 2, 7]), lib.tensor([0, 1, 2]), False, 0, True, None,
+        lib.tensor(places, dtype=lib.int32))
 
 
 def rows(lib):

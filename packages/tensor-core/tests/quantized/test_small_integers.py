@@ -126,3 +126,19 @@ def test_what_is_asked_for_in_place(call):
     made = call(q)
     assert made is q and not q.dequantize().equal(before)
     assert view.int_repr().equal(q.int_repr()[3:])
+
+
+def test_another_shape():
+    x = fl.arange(6.)
+    q = fl.quantize_per_tensor(x, 0.5, 1, fl.quint8)
+    assert q.resize(2, 3).int_repr().tolist() == [[1, 3, 5], [7, 9, 11]]
+    assert x.resize_as(fl.ones(2, 3)).shape == (2, 3)
+    q.resize_(2, 2)
+    assert q.dequantize().tolist() == [[0, 1], [2, 3]]
+    with pytest.raises(RuntimeError, match="6 elements"):
+        x.resize(2, 2)
+    with pytest.raises(RuntimeError, match="no tensor of"):
+        fl.empty_like(q, dtype=fl.float32)
+    rows = fl.quantize_per_channel(x.reshape(2, 3), fl.ones(2), fl.zeros(2), 0, fl.quint8)
+    with pytest.raises(RuntimeError, match="scales of channels"):
+        rows.resize_(3, 2)

@@ -19,7 +19,11 @@ class PackedLinear(NamedTuple):
     """A weight and a bias, or None."""
 
     weight: Any
-    bias: Any
+    shift: Any
+
+    def bias(self) -> Any:
+        """The bias, or None."""
+        return self.shift
 
     def unpack(self) -> tuple[Any, Any]:
         """The weight and the bias."""

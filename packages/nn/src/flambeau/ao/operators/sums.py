@@ -104,13 +104,14 @@ def add_scalar(qa: Any, b: Any) -> Any:
     y = float(b)
     least, greatest = RANGES[qa.dtype]
     scale, zero = qa.q_scale(), qa.q_zero_point()
-    moved = zero - round(y / scale)
+    steps = round(y / scale)
+    moved = zero - steps
     if least <= moved <= greatest:
         return _with(qa, scale, moved)
     end = least if moved < least else greatest
     wider = (abs(moved - greatest) if moved < least else abs(moved - least)) \
         / (greatest - least) * scale
-    return flambeau.quantize_per_tensor(qa.dequantize() + y, wider, end, qa.dtype)
+    return flambeau.quantize_per_tensor(qa.dequantize() + steps * scale, wider, end, qa.dtype)
 
 
 def mul_scalar(qa: Any, b: Any) -> Any:

@@ -45,19 +45,21 @@ def rows_of(weight: Any, index: Tensor) -> Tensor:
 
 
 def embedding(weight: Any, indices: Tensor, pruned_weights: bool = False) -> Tensor:
-    """Rows of a table, as floats.
-
-    Raises:
-        NotImplementedError: The table is pruned.
-    """
-    _expect_whole(pruned_weights, None)
+    """Rows of a table, as floats."""
     return rows_of(weight, indices)
 
 
-def _expect_whole(pruned: bool, mapping: Any) -> None:
-    if pruned and mapping is not None and mapping.numel() > 1:
-        raise NotImplementedError("tables of which rows were pruned are not read: keep all rows, "
-                                  "and write pruned_weights=False")
+def _read(read: Callable[[Any, Tensor], Tensor], weight: Any, index: Tensor,
+          places: Tensor | None) -> Tensor:
+    """Rows, or zeros for the rows that a pruned table left out, whose place is below zero."""
+    if places is None:
+        return read(weight, index)
+    index = places.long()[index]
+    kept = index >= 0
+    found = read(weight, index[kept])
+    rows = found.new_zeros((index.numel(), found.shape[-1]))
+    rows[kept] = found
+    return rows
 
 
 def _bag(read: Callable[[Any, Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -66,8 +68,10 @@ def _bag(read: Callable[[Any, Tensor], Tensor]) -> Callable[..., Tensor]:
             per_sample_weights: Tensor | None = None,
             compressed_indices_mapping: Tensor | None = None,
             include_last_offset: bool = False) -> Tensor:
-        _expect_whole(pruned_weights, compressed_indices_mapping)
-        rows = read(weight, indices.reshape(-1).long())
+        places = compressed_indices_mapping if pruned_weights else None
+        if places is not None and places.numel() <= 1:
+            places = None       # a single zero: nothing was pruned
+        rows = _read(read, weight, indices.reshape(-1).long(), places)
         each = flambeau.arange(indices.numel()).reshape(indices.shape)
         if indices.ndim == 2:
             return F.embedding_bag(each, rows, None, mode=MODES[mode],

@@ -22,8 +22,9 @@ _MOVING = frozenset(
     "moveaxis narrow permute ravel repeat reshape select slice split squeeze swapaxes t take "
     "tensor_split tile transpose unbind unflatten unfold unsqueeze view view_as alias as_strided "
     "gather repeat_interleave iter pixel_shuffle pixel_unshuffle channel_shuffle resize "
-    "rot90 roll fliplr flipud hsplit vsplit dsplit".split())
+    "resize_as rot90 roll fliplr flipud hsplit vsplit dsplit".split())
 _KEEPING = frozenset("clone contiguous detach cpu cuda requires_grad_ pin_memory".split())
+_RESIZING = frozenset(("resize", "resize_as"))
 #: These choose among elements by their order, which scales above zero keep.
 _CHOOSING = frozenset("max min amax amin sort topk msort max_pool1d max_pool2d max_pool3d "
                       "adaptive_max_pool1d adaptive_max_pool2d aminmax kthvalue cummax "
@@ -82,6 +83,8 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _over(args[0], result) if _is_asked_inplace(func, args, kwargs) else result
     # What writes is computed as what does not, and copied: the integers stay the same memory.
     plain = _op[name] if name in _op else getattr(_core.Tensor, name, None)
+    if name in _RESIZING:
+        return _resized(plain, name, args, kwargs)
     if name in _MOVING | _KEEPING:
         raise NotImplementedError(f"{name}_() is not supported for quantized tensors: write "
                                   f"x = x.{name}(...)")
@@ -297,7 +300,19 @@ def _to(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _made_like(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x = _first(args, kwargs)
+    if kwargs.get("dtype", x._dtype) not in (None, x._dtype):
+        raise RuntimeError(f"empty_like(): a quantized tensor of {x._dtype} has no tensor of "
+                           f"{kwargs['dtype']} like it: write empty(x.shape, dtype=...)")
     return x._like(_op["empty_like"](x._values))
+
+
+def _resized(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = _first(args, kwargs)
+    if x._quantizer.axis is not None:
+        raise RuntimeError(f"{name}_(): the scales of channels do not fit another shape")
+    with _core.DisableTorchFunction():
+        getattr(x._values, f"{name}_")(*args[1:], **kwargs)
+    return x
 
 
 def _written(x: QuantizedTensor, result: QuantizedTensor) -> QuantizedTensor:

@@ -105,6 +105,32 @@ def resize_as_(self, the_template, *, memory_format=None):
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
+def resize(self, *sizes):
+    """A tensor with another shape and as many elements; ``reshape`` without a size of -1.
+
+    Raises:
+        RuntimeError: The shape has more or fewer elements.
+
+    Example:
+        >>> import flambeau
+        >>> flambeau.tensor([1, 2, 3, 4]).resize(2, 2)
+        tensor([[1, 2],
+                [3, 4]])
+    """
+    in_a_row = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
+    shape = tuple(map(operator.index, sizes[0] if in_a_row else sizes))
+    if prod(shape) != self.numel() or min(shape, default=0) < 0:
+        raise RuntimeError(f"resize(): requested resize to {list(shape)} ({prod(shape)} elements "
+                           f"in total), but the given tensor has {self.numel()} elements; write "
+                           "x.detach().clone().resize_(...) for another number of them")
+    return self.reshape(shape)
+
+
+def resize_as(self, tensor):
+    """A tensor with the shape of another and as many elements; see ``resize``."""
+    return resize(self, tuple(tensor.shape))
+
+
 def format_of(x):
     """The memory format by which a tensor lies, if not in C order."""
     if not x.is_contiguous():
@@ -205,4 +231,4 @@ def map2_(self, x, y, callable):
 
 
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
-    resize_, resize_as_, set_, apply_, map_, map2_)}
+    resize, resize_as, resize_, resize_as_, set_, apply_, map_, map2_)}
