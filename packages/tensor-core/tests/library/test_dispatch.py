@@ -189,3 +189,20 @@ def test_divisions_are_called_again_with_their_rounding(mode, dtype):
             assert found.dtype is expected.dtype and found.equal(expected)
         if mode == "trunc":
             assert log.names and str(log.seen[-1][1][0].dtype) == str(a.dtype)
+
+
+@pytest.mark.parametrize("function", [
+    flambeau.floor, flambeau.sign, lambda x: flambeau.lerp(x, x * 2, 0.4),
+    lambda x: flambeau.lerp(x, x * x, 0.7), lambda x: flambeau.copysign(flambeau.ones(3, 1), x),
+    lambda x: flambeau.linalg.vector_norm(x, 0),
+    lambda x: flambeau.quantile(x, 0.5, interpolation="midpoint")])
+def test_gradients_of_constants_and_numbers_are_called_again(function):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    x = flambeau.tensor([1.5, -2.0, 0.25], requires_grad=True)
+
+    def slope():
+        return flambeau.autograd.grad(function(x).sum(), x)[0]
+
+    with Log() as log:
+        found = slope()
+    assert found.equal(slope()) and log.seen

@@ -5,6 +5,7 @@ For classes with a ``__torch_dispatch__``, which know arithmetic and not this li
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import flambeau
@@ -26,8 +27,22 @@ def formula_results(op: Any, args: list[Any]) -> list[Any] | None:
     values: dict[Any, Any] = {}
     for node in postorder(exprs):
         inner = [values[arg] for arg in node.args]
-        values[node] = _value(node, named, inner)
-    return [values[expr] for expr in exprs]
+        if inner and not any(isinstance(each, Tensor) for each in inner):
+            if node.op not in _OF_NUMBERS:
+                return None
+            values[node] = _OF_NUMBERS[node.op](*inner)
+        else:
+            values[node] = _value(node, named, inner)
+    return [_as_result(values[expr], numbers) for expr in exprs]
+
+
+def _as_result(value: Any, tensors: list[Any]) -> Any:
+    """What a formula gives, in the shape of its operands, of which it may use some or none."""
+    shape = flambeau.broadcast_shapes(*[each.shape for each in tensors])
+    if isinstance(value, Tensor):
+        return value if value.shape == shape else value.expand(shape).clone()
+    dtype = functools.reduce(flambeau.promote_types, [each.dtype for each in tensors])
+    return flambeau.full(shape, value, dtype=dtype, device=tensors[0].device)
 
 
 @functools.cache
@@ -68,7 +83,15 @@ _ARITHMETIC: dict[str, Any] = {
     "minimum": lambda a, b: _bounded(a, b, flambeau.minimum, "max"),
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b, "neg": lambda a: -a, "fma": _fma,
-    "select": lambda condition, a, b: flambeau.where(condition, a, b)}
+    "select": lambda condition, a, b: flambeau.where(condition, a, b) if isinstance(
+        condition, Tensor) else a if condition else b}
+
+
+#: What formulas compute with numbers alone.
+_OF_NUMBERS: dict[str, Any] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "abs": abs,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
+    "ne": operator.ne}
 
 
 def _value(node: Any, named: dict[str, Any], inner: list[Any]) -> Any:
