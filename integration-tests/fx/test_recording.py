@@ -244,6 +244,13 @@ def test_values_of_arguments_are_no_constants_of_a_recording(function):
         make_fx(function)(x)
 
 
+def test_copies_by_python_are_not_recorded():
+    x = flambeau.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"write x\.clone\(\)"):
+        make_fx(lambda x: copy.deepcopy(x) * 2)(x)
+    assert make_fx(lambda x: copy.copy(x) * 2)(x)(x * 3).tolist() == [6.0, 12.0]
+
+
 def test_values_that_do_not_depend_on_arguments_may_be_read():
     factor = flambeau.tensor(2.0)
     module = make_fx(lambda x: x * factor.item() if flambeau.ones(2).sum() > 0 else -x)(

@@ -20,6 +20,8 @@ from flambeau.jit import bridge
 
 __all__ = ["make_fx"]
 
+#: What the core says before copy.deepcopy and pickle read memory.
+COPYING = "pickling or copying a tensor"
 Tensor = Any
 Place = tuple[Any, ...]
 
@@ -187,7 +189,10 @@ class Recorder:
         return False
 
     def change(self, subject: Any, what: str, value: Any) -> Any:
-        """Called before a tensor or generator changes: it does."""
+        """Called before a tensor or generator changes: it does; memory is not copied by Python."""
+        if what == COPYING:
+            raise RuntimeError(f"make_fx(): {what} would put its values into the graph; write "
+                               "x.clone() for a copy")
         return False
 
     # ---- values --------------------------------------------------------------------------------
