@@ -1,4 +1,4 @@
-"""Architecture optimization: networks that compute with integers of eight bits."""
-from flambeau.ao import nn, quantization
+"""Architecture optimization: integers of eight bits, and weights that are zero."""
+from flambeau.ao import nn, pruning, quantization
 
-__all__ = ["nn", "quantization"]
+__all__ = ["nn", "pruning", "quantization"]

@@ -1,0 +1,1 @@
+"""What decides which weights are zero."""
