@@ -8,8 +8,8 @@ bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_te
 int fl_conv_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight,
                      const fl_value &bias, fl_tensor *out);
 
-/* The same of contiguous operands, whose weight is [group, output channel, channel, row, column]. The
- * output's rows and columns may be others than the window gives, as for fl_conv_forward. */
+/* The same of contiguous operands, whose weight is [group, output channel, channel, row, column].
+ * The output's rows and columns may be others than the window gives, as for fl_conv_forward. */
 int fl_conv_pairs(const fl_conv &p, const void *input, const void *weight, const float *bias,
                   void *out);
 /* Whether pairs are worth it for such a convolution. */

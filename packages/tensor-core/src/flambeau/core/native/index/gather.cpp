@@ -55,7 +55,7 @@ void add_lines(const fl_gather_walk &w, const int64_t *index, const char *from, 
     write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = fl_plus(target, x); });
 }
 
-/* Integers wrap, so that they are added in their own width; not the 16 bytes that FL_BY_SIZE has. */
+/* Integers wrap, so that they are added in their own width; FL_BY_SIZE has 16 bytes, too. */
 template <class T>
 void add_integers(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
                   int64_t b, int64_t e) {

@@ -1,4 +1,5 @@
 /* sum, prod, mean, amax, amin, any, all: reductions whose partial results are reduced again. */
+#include "reduce/complex_product.h"
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
 #include "common/small.h"
@@ -190,29 +191,6 @@ int reduce_source(fl_reduce_source s, int reduce, void *out) {
     if (original.dtype != fl_dtype_of_kind[original.kind])
         return reduce_converted(original, reduce, out);
     return reduce_gathered(original, reduce, out);
-}
-
-/* A product of n complex numbers; several products side by side do not wait for each other. */
-template <class T> void complex_product_of(const T *x, int64_t n, T *out) {
-    const int LANES = 8;
-    T re[LANES], im[LANES];
-    for (int l = 0; l < LANES; l++)
-        re[l] = 1, im[l] = 0;
-    const auto multiply = [&](int l, T a, T b) {
-        const T next = re[l] * a - im[l] * b;
-        im[l] = re[l] * b + im[l] * a;
-        re[l] = next;
-    };
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int l = 0; l < LANES; l++)
-            multiply(l, x[2 * (i + l)], x[2 * (i + l) + 1]);
-    for (; i < n; i++)
-        multiply(0, x[2 * i], x[2 * i + 1]);
-    for (int l = 1; l < LANES && n >= LANES; l++)
-        multiply(0, re[l], im[l]);
-    out[0] = re[0];
-    out[1] = im[0];
 }
 
 /* Products of complex numbers do not split into parts. */

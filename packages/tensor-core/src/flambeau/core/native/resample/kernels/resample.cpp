@@ -1,18 +1,11 @@
 /* Weighted sums of a few lines, which the compiler turns into vector code. */
 #include "resample/kernels/resample.h"
+#include "common/kernels/repeat.h"
 #include <string.h>
 
 namespace {
 
-/* Every element several times in a row, and the sums of such groups; TIMES is 0 where only `times`
- * says how often. */
-template <int TIMES, class T> void repeat_each(const T *x, int64_t n, int64_t times, T *y) {
-    const int64_t each = TIMES ? TIMES : times;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < each; k++)
-            y[i * each + k] = x[i];
-}
-
+/* Sums of some neighbours; TIMES is 0 where only `times` says how many. */
 template <int TIMES, class T> void add_each(const T *g, int64_t n, int64_t times, T *x) {
     const int64_t each = TIMES ? TIMES : times;
     for (int64_t i = 0; i < n; i++) {
@@ -21,13 +14,6 @@ template <int TIMES, class T> void add_each(const T *g, int64_t n, int64_t times
             sum += g[i * each + k];
         x[i] = sum;
     }
-}
-
-template <class T> void repeat_elements(const T *x, T *y, const fl_taps &t) {
-    if (t.repeats == 2)
-        repeat_each<2>(x, t.in, 2, y);
-    else
-        repeat_each<0>(x, t.in, t.repeats, y);
 }
 
 template <class T> void add_elements(const T *g, T *x, const fl_taps &t) {
@@ -80,7 +66,8 @@ template <class T> void gather(const void *xs, void *ys, const fl_taps *taps, in
     const T *x = (const T *)xs, *weight = (const T *)taps->weight;
     T *y = (T *)ys;
     if (taps->repeats)
-        return inner == 1 ? repeat_elements(x, y, *taps) : repeat_lines(x, y, *taps, inner);
+        return inner == 1 ? repeat_each(x, taps->in, taps->repeats, y)
+                          : repeat_lines(x, y, *taps, inner);
     if (inner == 1)
         return gather_elements(x, y, *taps);
     for (int64_t j = 0; j < taps->out; j++, y += inner) {
