@@ -76,7 +76,7 @@ NO_ROW_METHODS = {
         "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices",
         "row_indices"},
     "other memory and loops in Python": {
-        "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
+        "resize", "resize_as", "resize_", "resize_as_", "set_", "apply_", "map_", "map2_"},
     "older names and the memory itself": {
         "as_subclass", "new", "pin_memory", "dim_order", "record_stream", "storage", "storage_type",
         "to_dense", "untyped_storage"},

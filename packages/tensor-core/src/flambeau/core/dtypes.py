@@ -90,10 +90,11 @@ class iinfo(_Limits):
 
     def __init__(self, type: _core.dtype | type) -> None:
         stored = _core.quantized_storage(type) if isinstance(type, _core.dtype) else None
-        shown, type = type, _core._as_dtype(type if stored is None else stored)
+        shown = type.name if isinstance(type, _core.dtype) else ""
+        type = _core._as_dtype(type if stored is None else stored)
         if type.is_floating_point or type.is_complex or type.name == "bool":
             raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo()")
-        self.dtype = type.name if stored is None else shown.name
+        self.dtype = type.name if stored is None else shown
         self.bits = 8 * type.itemsize
         signed = type.is_signed
         self.min = -(1 << self.bits - 1) if signed else 0

@@ -51,7 +51,8 @@ def _converted(graph_module: GraphModule, custom: Any, remove: bool, lower: bool
                          "prepare_fx(network, qconfig_mapping, example_inputs) first")
     config = ConvertCustomConfig.of(custom)
     for path in facts["standalone"]:
-        inner = _converted(graph_module.get_submodule(path), None, remove, lower)
+        part: Any = graph_module.get_submodule(path)
+        inner = _converted(part, None, remove, lower)
         assign(graph_module, path, inner)
     Referring(graph_module, facts, config.classes).run()
     if lower:
@@ -68,4 +69,4 @@ def _converted(graph_module: GraphModule, custom: Any, remove: bool, lower: bool
 
 def _is_trained(made: nn.Module) -> bool:
     return any(module_of(made, node) is not None and module_of(made, node).training
-               for node in made.graph.nodes)     # type: ignore[union-attr]
+               for node in made.graph.nodes)

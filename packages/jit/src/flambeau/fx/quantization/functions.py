@@ -73,7 +73,7 @@ class Functions:
     def _activation(self, node: Node, kind: Any, scale: Any, zero: Any,
                     before: Node) -> Node | None:
         form = next((form for function, form in _FORMS.items() if function is kind), None)
-        x = node.args[0] if node.args else None
+        x: Any = node.args[0] if node.args else None
         if form is None or not is_dequantize(x) or not _is_static(x):
             return None
         names, template, name = form
@@ -159,7 +159,7 @@ class Functions:
         if is_call(made, flambeau.quantize_per_tensor, flambeau.quantize_per_channel):
             rest = [attribute(self.model, str(a.target)) if isinstance(a, Node) else a
                     for a in made.args[1:]]
-            return made.target(source.detach(), *rest)      # type: ignore[operator]
+            return made.target(source.detach(), *rest)
         return None
 
 

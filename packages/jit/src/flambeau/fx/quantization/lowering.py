@@ -144,7 +144,7 @@ class Lowering:
 
     def _fixed(self, node: Node, kind: Any, quantize: Node) -> None:
         """A call whose result lies between known ends: operators of integers know its scale."""
-        source = node.args[0] if node.args else None
+        source: Any = node.args[0] if node.args else None
         if not is_dequantize(source) or kind_name(kind) not in _BOUNDED:
             return
         scale, zero = (float(attribute(self.model, str(a.target))) for a in quantize.args[1:3])
@@ -161,7 +161,7 @@ class Lowering:
         if not isinstance(module, flambeau.nn.Module):
             return False
         quantize = only_user(node)
-        source = node.args[0] if node.args else None
+        source: Any = node.args[0] if node.args else None
         scale = None
         if is_quantize(quantize) and quantize is not None:
             scale = tuple(attribute(self.model, str(a.target)) for a in quantize.args[1:3])

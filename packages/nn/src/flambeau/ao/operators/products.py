@@ -58,7 +58,8 @@ def linear_relu(X: Any, W_prepack: Any, Y_scale_i: Any, Y_zero_point_i: Any) -> 
 
 
 def _linear(name: str, X: Any, packed: Any, scale: Any, zero_point: Any, relu: bool) -> Any:
-    return _weights.linear(_weights.expect_quantized(name, X), *packed, float(scale),
+    weight, bias = packed
+    return _weights.linear(_weights.expect_quantized(name, X), weight, bias, float(scale),
                            int(zero_point), relu)
 
 
@@ -128,10 +129,10 @@ class Convolution(NamedTuple):
         n = self.sizes
         if self.transposed:
             function: Any = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
-            return function(x, weight, None, self.stride, self.padding,    # type: ignore[no-any-return]
+            return function(x, weight, None, self.stride, self.padding,
                             self.output_padding, self.groups, self.dilation)
         function = (F.conv1d, F.conv2d, F.conv3d)[n - 1]
-        return function(x, weight, None, self.stride, self.padding,        # type: ignore[no-any-return]
+        return function(x, weight, None, self.stride, self.padding,
                         self.dilation, self.groups)
 
     def integers(self, x: Any, scale: float, zero_point: int, relu: bool) -> Any:

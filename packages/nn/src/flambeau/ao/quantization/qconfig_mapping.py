@@ -149,8 +149,8 @@ def _mapping(qconfig: QConfig, watched: Callable[[Any], Any]) -> QConfigMapping:
         "reshape", default_reuse_input_qconfig)
     for kind in _TRANSPOSED:
         made.set_object_type(kind, for_transposed)
-    for kind in _NORMS:
-        made.set_object_type(kind, QConfig(qconfig.activation, PlaceholderObserver))
+    for norm in _NORMS:
+        made.set_object_type(norm, QConfig(qconfig.activation, PlaceholderObserver))
     made.set_object_type(layers.PReLU, default_quint8_weight_qconfig)
     for kind, fake in _FIXED.items():
         made.set_object_type(kind, QConfig(watched(fake), default_weight_observer))

@@ -159,7 +159,7 @@ def watched_weights(mod: Any) -> dict[str, Any]:
         observer(weight.detach())
         return get_qparam_dict(observer)
 
-    if isinstance(mod, (layers.modules.rnn.RNNBase, layers.modules.rnn.RNNCellBase)):
+    if isinstance(mod, (layers.RNNBase, layers.RNNCellBase)):
         return {name: facts(value) for name, value in mod.named_parameters(recurse=False)
                 if name.startswith("weight")}
     return facts(mod.weight)

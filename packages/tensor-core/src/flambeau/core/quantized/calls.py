@@ -267,7 +267,7 @@ def _assigned(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
     if x._quantizer.axis is None:
         x._values[index] = x._quantizer.integers(numbers.float(), x._dtype)
         return
-    part = x[index]
+    part: Any = x[index]
     numbers = numbers.float().expand(part.shape)
     part._values.copy_(part._quantizer.integers(numbers, x._dtype))
 

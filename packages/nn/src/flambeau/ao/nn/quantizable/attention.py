@@ -126,12 +126,13 @@ class MultiheadAttention(layers.MultiheadAttention):
 
     def dequantize(self) -> layers.MultiheadAttention:
         """The float layer with what the integers of the weights stand for."""
-        bias = self.linear_Q.bias() is not None
+        this: Any = self                # its layers are those of integers
+        bias = this.linear_Q.bias() is not None
         made = layers.MultiheadAttention(
             self.embed_dim, self.num_heads, self.dropout, bias, self.bias_k is not None,
             self.add_zero_attn, self.kdim, self.vdim, self.batch_first)
         made.bias_k, made.bias_v = self.bias_k, self.bias_v
-        parts = [self.linear_Q, self.linear_K, self.linear_V]
+        parts = [this.linear_Q, this.linear_K, this.linear_V]
         weights = [part.weight().dequantize() for part in parts]
         if made._qkv_same_embed_dim:
             made.in_proj_weight = layers.Parameter(flambeau.cat(weights))
@@ -140,8 +141,8 @@ class MultiheadAttention(layers.MultiheadAttention):
                                                                              weights)
         if bias:
             made.in_proj_bias = layers.Parameter(flambeau.cat([part.bias() for part in parts]))
-            made.out_proj.bias = layers.Parameter(self.out_proj.bias())
-        made.out_proj.weight = layers.Parameter(self.out_proj.weight().dequantize())
+            made.out_proj.bias = layers.Parameter(this.out_proj.bias())
+        made.out_proj.weight = layers.Parameter(this.out_proj.weight().dequantize())
         return made.train(self.training)
 
     @classmethod

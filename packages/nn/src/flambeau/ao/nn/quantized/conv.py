@@ -185,16 +185,16 @@ class _ConvTranspose(_Conv):
 class ConvTranspose1d(_ConvTranspose):
     """`flambeau.nn.ConvTranspose1d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.ConvTranspose1d
+    _FLOAT: Any = layers.ConvTranspose1d
 
 
 class ConvTranspose2d(_ConvTranspose):
     """`flambeau.nn.ConvTranspose2d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.ConvTranspose2d
+    _FLOAT: Any = layers.ConvTranspose2d
 
 
 class ConvTranspose3d(_ConvTranspose):
     """`flambeau.nn.ConvTranspose3d` of integers, with the arguments of that layer."""
 
-    _FLOAT = layers.ConvTranspose3d
+    _FLOAT: Any = layers.ConvTranspose3d

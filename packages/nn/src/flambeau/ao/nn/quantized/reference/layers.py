@@ -35,7 +35,7 @@ class _Layer(ReferenceQuantizedModule):
             weight_qparams: What is known of the weight's integers.
             use_precomputed_fake_quant: Without effect.
         """
-        made = cls(**cls._arguments(mod), weight_qparams=weight_qparams)
+        made: Any = cls(**cls._arguments(mod), weight_qparams=weight_qparams)
         made.weight = mod.weight
         if hasattr(mod, "bias"):
             made.bias = mod.bias
@@ -106,7 +106,7 @@ class _ConvTranspose(_Layer):
         own = this._parameters["weight"]
         this._parameters["weight"] = self.get_weight()
         try:
-            return self._FLOAT.forward(self, x, output_size)    # type: ignore[no-any-return]
+            return self._FLOAT.forward(self, x, output_size)
         finally:
             this._parameters["weight"] = own
 
