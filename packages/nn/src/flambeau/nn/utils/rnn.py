@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import flambeau
+import flambeau.nn.utils._masked_sequence as masked
 from flambeau import Tensor
 
-from . import _masked_sequence as masked
 from ._packed_sequence import PackedSequence, invert_permutation
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import parts
+import flambeau.utils.tensorboard.parts as parts
 
 
 class Charts:

@@ -13,10 +13,10 @@ import zipfile
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+import flambeau.core.io.legacy as legacy
 import flambeau.core.io.quantized_parts as quantized
 from flambeau import rooms
 from flambeau.core import _core
-from flambeau.core.io import legacy
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
 from flambeau.core.io.objects import loaded_numpy

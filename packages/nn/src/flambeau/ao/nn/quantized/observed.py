@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from flambeau.ao.nn import quantizable
+import flambeau.ao.nn.quantizable as quantizable
 
 __all__ = ["LSTM", "MultiheadAttention"]
 

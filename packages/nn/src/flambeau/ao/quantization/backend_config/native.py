@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ao.quantization.backend_config import configs, kinds
+import flambeau.ao.quantization.backend_config.configs as configs
+import flambeau.ao.quantization.backend_config.kinds as kinds
 from flambeau.ao.quantization.fuse_modules import FUSERS
 
 from .configs import BackendConfig, BackendPatternConfig, ObservationType
