@@ -52,6 +52,12 @@ def _scale(scale: Any, zero_point: Any, out: Any) -> tuple[float, int]:
     return float(scale), int(zero_point)
 
 
+def _rounded(result: Tensor, relu: bool, scale: Any, zero_point: Any, dtype: Any) -> Any:
+    """The integers of a result that was computed in floats."""
+    return flambeau.quantize_per_tensor(result.relu() if relu else result, scale, zero_point,
+                                        dtype)
+
+
 def add(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, *, out: Any = None,
         relu: bool = False) -> Any:
     """``qa + qb``, of a tensor or a number."""
@@ -61,9 +67,7 @@ def add(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, *, out: Any
     scale, zero_point = _scale(scale, zero_point, out)
     made = _joined(ops.quantized_add, qa, qb, scale, zero_point, relu)
     if made is None:
-        total = qa.dequantize() + qb.dequantize()
-        made = flambeau.quantize_per_tensor(total.relu() if relu else total, scale, zero_point,
-                                            qa.dtype)
+        made = _rounded(qa.dequantize() + qb.dequantize(), relu, scale, zero_point, qa.dtype)
     return written(made, out)
 
 
@@ -82,9 +86,7 @@ def mul(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, *, out: Any
     scale, zero_point = _scale(scale, zero_point, out)
     made = None if relu else _joined(ops.quantized_mul, qa, qb, scale, zero_point)
     if made is None:
-        product = qa.dequantize() * qb.dequantize()
-        made = flambeau.quantize_per_tensor(product.relu() if relu else product, scale, zero_point,
-                                            qa.dtype)
+        made = _rounded(qa.dequantize() * qb.dequantize(), relu, scale, zero_point, qa.dtype)
     return written(made, out)
 
 

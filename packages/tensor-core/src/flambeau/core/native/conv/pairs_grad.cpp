@@ -21,15 +21,15 @@ const int64_t MIN_CHANNELS = 8;             /* of input and output */
 const int64_t MIN_TERMS = 64;
 const int64_t MIN_MULTIPLICATIONS = 1 << 18;
 
-int64_t parts_of(int64_t n, int64_t size) { return (n - 1) / size + 1; }
 int64_t even(int64_t n) { return n + (n & 1); }
 
 /* Padded planes of one channel, split by the strides: [row phase][column phase][h][w]. */
 struct Split {
     int64_t h, w, size;
     explicit Split(const fl_conv &p)
-        : h(parts_of(p.h + 2 * p.y.padding, p.y.stride)),
-          w(parts_of(p.w + 2 * p.x.padding, p.x.stride)), size(p.y.stride * p.x.stride * h * w) {}
+        : h(fl_chunk_count(p.h + 2 * p.y.padding, p.y.stride)),
+          w(fl_chunk_count(p.w + 2 * p.x.padding, p.x.stride)),
+          size(p.y.stride * p.x.stride * h * w) {}
     int64_t at(const fl_conv &p, int64_t y, int64_t x) const {
         const int64_t phase = y % p.y.stride * p.x.stride + x % p.x.stride;
         return (phase * h + y / p.y.stride) * w + x / p.x.stride;
@@ -51,20 +51,20 @@ struct Job {
           input((const uint16_t *)of_input), sums(nullptr), terms(nullptr),
           window(p.y.size * p.x.size) {
         rows = std::min(std::max<int64_t>(TARGET_TERMS / split.w, 1), p.oh);
-        bands = parts_of(p.oh, rows);
-        rows = parts_of(p.oh, bands);
-        bands = parts_of(p.oh, rows);
+        bands = fl_chunk_count(p.oh, rows);
+        rows = fl_chunk_count(p.oh, bands);
+        bands = fl_chunk_count(p.oh, rows);
         unit = even((rows - 1) * split.w + p.ow);
         units = p.n * bands;
         together = bands > 1 ? 1 : std::min(std::max<int64_t>(TARGET_TERMS / unit, 1), p.n);
-        blocks = parts_of(units, together);
-        const int64_t wanted = parts_of(TARGET_TASKS, p.groups), taps = fl_conv_taps(p);
-        c_parts = std::max(parts_of(taps, TARGET_TAPS), std::min(wanted, taps / MIN_TAPS));
-        channels = parts_of(p.c, std::min(c_parts, p.c));
-        c_parts = parts_of(p.c, channels);
+        blocks = fl_chunk_count(units, together);
+        const int64_t wanted = fl_chunk_count(TARGET_TASKS, p.groups), taps = fl_conv_taps(p);
+        c_parts = std::max(fl_chunk_count(taps, TARGET_TAPS), std::min(wanted, taps / MIN_TAPS));
+        channels = fl_chunk_count(p.c, std::min(c_parts, p.c));
+        c_parts = fl_chunk_count(p.c, channels);
     }
     int64_t row_terms() const { return together * unit; }
-    int64_t lines() const { return blocks * p.groups * parts_of(p.o, LINE); }
+    int64_t lines() const { return blocks * p.groups * fl_chunk_count(p.o, LINE); }
     int64_t tasks() const { return p.groups * c_parts; }
     size_t terms_bytes() const {
         return fl_bytes(blocks * p.groups * p.o * row_terms(), sizeof(uint16_t));
@@ -105,7 +105,7 @@ void Job::lay_channel(int64_t block, int64_t channel, uint16_t *to) const {
 
 /* The pairs of some channels of a block, channels side by side. */
 void Job::lay_line(int64_t number, uint16_t *scratch) const {
-    const int64_t parts = parts_of(p.o, LINE), first = number % parts * LINE;
+    const int64_t parts = fl_chunk_count(p.o, LINE), first = number % parts * LINE;
     const int64_t group = number / parts % p.groups, block = number / parts / p.groups;
     const int64_t count = std::min(LINE, p.o - first), pairs = row_terms() / 2;
     for (int64_t i = 0; i < count; i++)
