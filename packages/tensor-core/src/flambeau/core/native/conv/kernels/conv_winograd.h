@@ -94,7 +94,8 @@ class Strip {
             start[i] = b_.bias[o0_ + i];
         conv_tiles<float>.of[rows_][vectors(lane)](
             slab_channels(p_, layout_.slab, slab), weight,
-            input + lane * PLANES * p_.c + (plane * p_.c + c) * width, c ? pixels_ : sums, WIDTH,
+            input + strip_at(p_, lane) + plane * plane_step(p_, width) + c * width,
+            c ? pixels_ : sums, WIDTH,
             width, start, next);
         for (int64_t i = 0; c && i < rows_ * WIDTH; i += L)
             store(sums + i, load(sums + i) + load(pixels_ + i));

@@ -6,9 +6,17 @@
 namespace {
 namespace winograd {
 
-/* Transformed input: [strip][plane][channel][tile]. The last strip may be narrower. */
+/* Transformed input: [strip][plane][channel][tile]. The last strip may be narrower. Between planes
+ * lies a line, without which the 16 of a tile would often drive each other out of a near cache. */
+inline int64_t plane_step(const fl_conv &p, int64_t width) { return p.c * width + LINE<float>; }
+
+/* Where the strip that begins with a lane lies. */
+inline int64_t strip_at(const fl_conv &p, int64_t lane) {
+    return lane / WIDTH * PLANES * plane_step(p, WIDTH);
+}
+
 int64_t input_elements(const fl_winograd_block *b) {
-    return PLANES * b->p->c * rounded(b->count);
+    return strip_at(*b->p, b->count + WIDTH - 1);
 }
 
 inline Vector<float> larger(Vector<float> a, Vector<float> b) { return a > b ? a : b; }
@@ -104,10 +112,10 @@ class Input {
 
     void clear_last_lanes(int64_t c0, int64_t c1, float *to) const {
         int64_t strip = (lanes_ - 1) / WIDTH * WIDTH, width = lanes_ - strip;
-        to += strip * PLANES * p_.c + width - L;
+        to += strip_at(p_, strip) + width - L;
         for (int64_t i = 0; i < PLANES; i++)
             for (int64_t c = c0; c < c1; c++)
-                store(to + (i * p_.c + c) * width, Vector<float>{});
+                store(to + i * plane_step(p_, width) + c * width, Vector<float>{});
     }
 
     Part part_at(int64_t lane) {
@@ -141,7 +149,7 @@ class Input {
             int64_t room = width - (lane - strip);
             n = run.count - i < L ? run.count - i : L;
             n = n < room ? n : room;
-            Move move = {at, is_narrow ? at : at + L, strip * PLANES * p_.c + lane - strip, width,
+            Move move = {at, is_narrow ? at : at + L, strip_at(p_, strip) + lane - strip, width,
                          room};
             if (is_narrow && joins(part, move))
                 moves_[part.moves - 1].other = at;
@@ -191,7 +199,7 @@ class Input {
         }
         alignas(64) float some[PLANES * L];
         const bool is_part = move.room < L;
-        int64_t plane = is_part ? L : p_.c * move.width;
+        int64_t plane = is_part ? L : plane_step(p_, move.width);
         float *out = is_part ? some : to;
 #pragma GCC unroll 4
         for (int x = 0; x < 4; x++, out += plane) {
@@ -201,8 +209,8 @@ class Input {
             store(out + 12 * plane, lines[1][x] - lines[3][x]);
         }
         for (int i = 0; is_part && i < PLANES; i++)
-            copy_row_bytes((char *)(to + i * p_.c * move.width), (const char *)(some + i * L),
-                           move.room * (int64_t)sizeof(float));
+            copy_row_bytes((char *)(to + i * plane_step(p_, move.width)),
+                           (const char *)(some + i * L), move.room * (int64_t)sizeof(float));
     }
 
     const fl_winograd_block &b_;
