@@ -159,3 +159,14 @@ def test_what_cannot_be_done_in_passing(tmp_path: Any) -> None:
     check(tmp_path, lambda x: ops.linear(x, w) > 0.5, x)                  # another dtype
     check(tmp_path, lambda x: ops.linear(x, w).relu().sum() + ops.linear(x, w).sum(), x)
     check(tmp_path, lambda x: ops.linear(x[:0], w).relu(), x)             # nothing
+
+
+def test_windows_laid_out_for_one_image_serve_others(tmp_path: Any, threads: int) -> None:
+    """Few tiles and many read weights in different layouts, and give the same bits."""
+    x, w, b, settings = operands((150, 40, (14, 13), (3, 3), 1, 1, 1, 1, 3), True, 7)
+    runtime = check(tmp_path, lambda x: ops.conv2d(x, w, b, *settings).relu(), x,
+                    dynamic={0: {0: "N"}})
+    for count in (1, 2, 9):
+        images = fl.randn(count, *x.shape[1:])
+        expected = ops.conv2d(images, w, b, *settings).relu()
+        assert bridge.same_bits(runtime(images)[0], expected)

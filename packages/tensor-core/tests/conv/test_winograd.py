@@ -147,7 +147,8 @@ def test_threads_and_layouts_change_no_bit(shape):
 
 
 @pytest.mark.parametrize("shape", [(9, 40, 24, 7, 7), (5, 64, 33, 7, 11), (3, 20, 16, 1, 80),
-                                   (3, 33, 20, 31, 33)], ids=str)
+                                   (3, 33, 20, 31, 33), (8, 150, 40, 14, 7), (6, 300, 70, 9, 9)],
+                         ids=str)
 def test_images_of_48_pixels_have_the_bits_of_one_alone(shape):
     x, weight, bias = operands(np.random.default_rng(2), *shape)
     together = run(x, weight, bias)

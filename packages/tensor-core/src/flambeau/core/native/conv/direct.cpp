@@ -206,9 +206,9 @@ bool is_faster(const fl_conv &p, bool is_packed) {
 
 void fl_conv_offer_packed(const fl_conv_packed *packed) { offered = packed; }
 
-const float *fl_conv_take_packed(const void *weight, bool is_laid) {
+const float *fl_conv_take_packed(const void *weight, fl_conv_layout layout) {
     const fl_conv_packed *found = offered;
-    if (!found || found->weight != weight || found->is_laid != is_laid)
+    if (!found || found->weight != weight || found->layout != layout)
         return nullptr;
     offered = nullptr;
     return found->packed;
@@ -237,7 +237,7 @@ void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, flo
 
 int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &weight,
                    const float *bias, float *out, const fl_epilogue *epilogue) {
-    const float *packed = fl_conv_take_packed(weight.data, false);
+    const float *packed = fl_conv_take_packed(weight.data, FL_CONV_DIRECT);
     int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
     if (!channels || !lies_in_order(p, weight) || p.y.padding < 0 || p.x.padding < 0 ||
         !is_faster(p, packed))

@@ -3,7 +3,8 @@
  * Where there are many tiles, threads take blocks, and the weights are transformed for all of them
  * before. Where there are few, as in late layers, a block has as many as fit the last cache, and
  * threads take output channels, and transform weights as they go: those are larger than the input
- * there. Either way a pixel gets the same sums. */
+ * there. Of very few tiles, vectors run along output channels. In all ways a pixel gets the same
+ * sums. */
 #include "conv/winograd.h"
 #include "conv/direct.h"
 #include "conv/kernels/winograd.h"
@@ -44,50 +45,67 @@ struct Job {
     const float *bias;
     float *out;
     const fl_epilogue *epilogue;
-    int64_t parts;              /* of the output channels */
-    int64_t weight_elements;    /* of a part */
-    const float *laid;          /* windows that were laid out before, or NULL */
-
-    int64_t tiles() const { return p.n * fl_winograd_rows(p) * fl_winograd_cols(p); }
-    int64_t first(int64_t part) const { return p.o * part / parts; }
-    int64_t tile_bytes() const { return 16 * p.c * (int64_t)sizeof(float); }
+    const float *by_taps, *by_outputs;      /* windows in these layouts, or NULL */
 };
-
-/* As even as can be, and as many for each thread as for any other. */
-int64_t parts_of(int64_t channels) {
-    int64_t threads = fl_get_num_threads(), parts = ceil_div(channels, kernels()->channels);
-    int64_t even = ceil_div(parts, threads) * threads;
-    return even * MIN_PART_CHANNELS <= channels ? even : parts;
-}
 
 /* All tiles in blocks of whole vectors, as even as can be. */
 struct Blocks {
-    const Job &job;
-    int64_t count;
+    int64_t tiles, count;
 
     int64_t lanes() const { return kernels()->lanes; }
-    int64_t vectors() const { return ceil_div(job.tiles(), lanes()); }
+    int64_t vectors() const { return ceil_div(tiles, lanes()); }
     int64_t first(int64_t i) const { return vectors() * i / count * lanes(); }
     int64_t most() const { return ceil_div(vectors(), count) * lanes(); }
-    fl_winograd_block at(int64_t i) const {
-        int64_t end = first(i + 1) < job.tiles() ? first(i + 1) : job.tiles();
+    fl_winograd_block at(const Job &job, int64_t i) const {
+        int64_t end = first(i + 1) < tiles ? first(i + 1) : tiles;
         return fl_winograd_block{&job.p, job.input, job.bias, job.out, first(i), end - first(i),
                                  nullptr};
     }
     /* As large as the largest. */
-    fl_winograd_block largest() const {
-        fl_winograd_block block = at(0);
-        block.count = most() < job.tiles() ? most() : job.tiles();
+    fl_winograd_block largest(const Job &job) const {
+        fl_winograd_block block = at(job, 0);
+        block.count = most() < tiles ? most() : tiles;
         return block;
     }
 };
 
 /* Blocks that fit `bytes`; `units` of threads take turns. */
-Blocks blocks_of(const Job &job, int64_t bytes, int64_t units) {
-    int64_t strip = 2 * kernels()->lanes;
-    int64_t most = bytes / job.tile_bytes() / strip * strip;
-    int64_t count = ceil_div(job.tiles(), most > strip ? most : strip);
-    return Blocks{job, count > units ? ceil_div(count, units) * units : count};
+Blocks blocks_of(const fl_conv &p, int64_t bytes, int64_t units) {
+    int64_t tiles = p.n * fl_winograd_rows(p) * fl_winograd_cols(p), strip = 2 * kernels()->lanes;
+    int64_t most = bytes / (16 * p.c * (int64_t)sizeof(float)) / strip * strip;
+    int64_t count = ceil_div(tiles, most > strip ? most : strip);
+    return Blocks{tiles, count > units ? ceil_div(count, units) * units : count};
+}
+
+Blocks shared_blocks(const fl_conv &p) { return blocks_of(p, SHARED_BYTES, 1); }
+
+bool has_few_tiles(const fl_conv &p) { return shared_blocks(p).most() <= kernels()->few.tiles; }
+
+/* Parts of the output channels, whole units: as even as can be, and as many for each thread as for
+ * any other. */
+struct Parts {
+    int64_t channels, unit, count;
+
+    int64_t units() const { return ceil_div(channels, unit); }
+    int64_t first(int64_t part) const {
+        int64_t at = units() * part / count * unit;
+        return at < channels ? at : channels;
+    }
+};
+
+/* Of `most` channels at most, and of `least` at least if that makes them even. */
+Parts parts_of(int64_t channels, int64_t unit, int64_t most, int64_t least) {
+    int64_t threads = fl_get_num_threads(), count = ceil_div(channels, most);
+    int64_t even = ceil_div(count, threads) * threads;
+    return Parts{channels, unit, even * least <= channels ? even : count};
+}
+
+Parts parts_of_many(const fl_conv &p) {
+    return parts_of(p.o, 1, kernels()->channels, MIN_PART_CHANNELS);
+}
+
+Parts parts_of_few(const fl_conv &p) {
+    return parts_of(p.o, kernels()->lanes, 2 * kernels()->lanes, kernels()->lanes);
 }
 
 /* ---- what is not finite ---------------------------------------------------------------------- */
@@ -137,7 +155,8 @@ bool replace_not_finite(const Job &job, const fl_winograd_block &b, int64_t o0, 
         Scratch direct((size_t)(q.o * q.oh * q.ow) * sizeof(float));
         if (!direct.ok() ||
             !run_directly(Job{q, job.input + first.image * p.c * p.h * p.w, weight,
-                              job.bias ? job.bias + o0 : nullptr, direct.as<float>(), nullptr}))
+                              job.bias ? job.bias + o0 : nullptr, direct.as<float>(), nullptr,
+                              nullptr, nullptr}))
             return false;
         for (int64_t at = first.lane; at < lane; at += run.count) {
             run = fl_winograd_run_at(b, at);
@@ -173,28 +192,14 @@ void finish(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1) 
     }
 }
 
-bool run_part(const Job &job, const fl_winograd_block &b, int64_t o0, int64_t o1,
-              const float *weight, const float *input, float *room) {
-    const fl_winograd_kernels *k = kernels();
-    if (weight)
-        return k->multiply(&b, o0, o1, weight, input);
-    if (k->keeps_slabs(&b))
-        return k->multiply_slabs(&b, &job.weight, job.laid, o0, o1, room, input);
-    k->weight(&job.p, &job.weight, job.laid, o0, o1, room);
-    return k->multiply(&b, o0, o1, room, input);
-}
-
-/* Parts [first, last) of the output channels of a block. Weights of all parts, or NULL and room for
- * one of them. */
-bool run_parts(const Job &job, const fl_winograd_block &b, int64_t first, int64_t last,
-               const float *input, const float *weights, float *room) {
+/* Parts [first, last) of the output channels of a block: multiply(o0, o1, part) writes each. */
+template <class Multiply>
+bool run_parts(const Job &job, const fl_winograd_block &b, const Parts &parts, int64_t first,
+               int64_t last, const Multiply &multiply) {
     bool is_finite = true;
-    for (int64_t part = first; part < last; part++) {
-        int64_t o0 = job.first(part), o1 = job.first(part + 1);
-        const float *weight = weights ? weights + part * job.weight_elements : nullptr;
-        is_finite = run_part(job, b, o0, o1, weight, input, room) && is_finite;
-    }
-    int64_t o0 = job.first(first), o1 = job.first(last);
+    for (int64_t part = first; part < last; part++)
+        is_finite = multiply(parts.first(part), parts.first(part + 1), part) && is_finite;
+    int64_t o0 = parts.first(first), o1 = parts.first(last);
     if (!is_finite && !replace_not_finite(job, b, o0, o1))
         return false;
     if (job.epilogue)
@@ -216,64 +221,103 @@ bool run_items(int64_t count, int64_t grain, int64_t elements, const Body &body)
 
 /* Every thread takes blocks. */
 bool run_blocks(const Job &job, const Blocks &blocks) {
-    fl_winograd_block whole = blocks.largest();
-    Scratch weights((size_t)(job.parts * job.weight_elements) * sizeof(float));
+    const fl_winograd_kernels *k = kernels();
+    const Parts parts = parts_of_many(job.p);
+    const int64_t elements = k->weight_elements(&job.p);
+    Scratch weights((size_t)(parts.count * elements) * sizeof(float));
     if (!weights.ok())
         return false;
-    fl_parallel(job.parts, 1, [&](int64_t begin, int64_t end) {
+    fl_parallel(parts.count, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
-            kernels()->weight(&job.p, &job.weight, job.laid, job.first(i), job.first(i + 1),
-                              weights.as<float>() + i * job.weight_elements);
+            k->weight(&job.p, &job.weight, job.by_taps, parts.first(i), parts.first(i + 1),
+                      weights.as<float>() + i * elements);
     });
-    int64_t room = kernels()->input_elements(&whole), work = kernels()->scratch_elements(&whole);
+    fl_winograd_block whole = blocks.largest(job);
+    int64_t room = k->input_elements(&whole), work = k->scratch_elements(&whole);
     return run_items(blocks.count, 1, room + work,
                      [&](int64_t begin, int64_t end, float *scratch) {
         bool done = true;
         for (int64_t i = begin; i < end; i++) {
-            fl_winograd_block b = blocks.at(i);
+            fl_winograd_block b = blocks.at(job, i);
             b.scratch = scratch + room;
-            kernels()->input(&b, 0, job.p.c, scratch);
-            done = run_parts(job, b, 0, job.parts, scratch, weights.as<float>(), nullptr) && done;
+            k->input(&b, 0, job.p.c, scratch);
+            done = run_parts(job, b, parts, 0, parts.count,
+                             [&](int64_t o0, int64_t o1, int64_t part) {
+                return k->multiply(&b, o0, o1, weights.as<float>() + part * elements, scratch);
+            }) && done;
         }
         return done;
     });
 }
 
-/* Block after block, every thread takes channels. */
-bool run_channels(const Job &job, const Blocks &blocks) {
-    fl_winograd_block whole = blocks.largest();
-    int64_t work = kernels()->scratch_elements(&whole);
+/* Transform the input of a block, every thread some channels. */
+bool run_input(const Job &job, const fl_winograd_block &block, float *input) {
+    return run_items(job.p.c, 16, kernels()->scratch_elements(&block),
+                     [&](int64_t begin, int64_t end, float *scratch) {
+        fl_winograd_block b = block;
+        b.scratch = scratch;
+        kernels()->input(&b, begin, end, input);
+        return true;
+    });
+}
+
+/* Block after block, every thread takes channels: multiply(block, o0, o1, weights, input) has room
+ * for `elements` of weights, and as much scratch as `work` says. */
+template <class Multiply>
+bool run_channels(const Job &job, const Parts &parts, int64_t elements, int64_t work,
+                  const Multiply &multiply) {
+    const Blocks blocks = shared_blocks(job.p);
+    fl_winograd_block whole = blocks.largest(job);
     Scratch input((size_t)kernels()->input_elements(&whole) * sizeof(float));
     bool done = input.ok();
     for (int64_t i = 0; done && i < blocks.count; i++) {
-        fl_winograd_block block = blocks.at(i);
-        done = run_items(job.p.c, 16, work, [&](int64_t begin, int64_t end, float *scratch) {
+        fl_winograd_block block = blocks.at(job, i);
+        done = run_input(job, block, input.as<float>()) &&
+               run_items(parts.count, 1, elements + work,
+                         [&](int64_t begin, int64_t end, float *scratch) {
             fl_winograd_block b = block;
-            b.scratch = scratch;
-            kernels()->input(&b, begin, end, input.as<float>());
-            return true;
-        });
-        done = done && run_items(job.parts, 1, job.weight_elements + work,
-                                 [&](int64_t begin, int64_t end, float *scratch) {
-            fl_winograd_block b = block;
-            b.scratch = scratch + job.weight_elements;
-            return run_parts(job, b, begin, end, input.as<float>(), nullptr, scratch);
+            b.scratch = scratch + elements;
+            return run_parts(job, b, parts, begin, end, [&](int64_t o0, int64_t o1, int64_t) {
+                return multiply(b, o0, o1, scratch, input.as<float>());
+            });
         });
     }
     return done;
 }
 
-/* Where slabs of weights can serve all tiles at once, they need not be kept for other blocks. */
+bool run_few(const Job &job) {
+    const fl_winograd_few_kernels &few = kernels()->few;
+    fl_winograd_block whole = shared_blocks(job.p).largest(job);
+    return run_channels(job, parts_of_few(job.p), few.weight_elements(&job.p),
+                        few.scratch_elements(&whole),
+                        [&](const fl_winograd_block &b, int64_t o0, int64_t o1, float *room,
+                            const float *input) {
+        return few.multiply(&b, &job.weight, job.by_outputs, o0, o1, room, input);
+    });
+}
+
+bool run_many(const Job &job) {
+    const fl_winograd_kernels *k = kernels();
+    fl_winograd_block whole = shared_blocks(job.p).largest(job);
+    return run_channels(job, parts_of_many(job.p), k->weight_elements(&job.p),
+                        k->scratch_elements(&whole),
+                        [&](const fl_winograd_block &b, int64_t o0, int64_t o1, float *room,
+                            const float *input) {
+        k->weight(&job.p, &job.weight, job.by_taps, o0, o1, room);
+        return k->multiply(&b, o0, o1, room, input);
+    });
+}
+
 bool run_job(const Job &job) {
     int64_t threads = fl_get_num_threads();
-    Blocks near = blocks_of(job, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
-    Blocks shared = blocks_of(job, SHARED_BYTES, 1);
-    fl_winograd_block largest = shared.largest();
-    int64_t weight_bytes = job.parts * job.weight_elements * (int64_t)sizeof(float);
-    if (!kernels()->keeps_slabs(&largest) && weight_bytes <= MAX_WEIGHT_BYTES &&
-        near.count >= MIN_BLOCKS_PER_THREAD * threads)
+    Blocks near = blocks_of(job.p, kernels()->lanes * NEAR_BYTES_PER_LANE, threads);
+    int64_t weight_bytes = parts_of_many(job.p).count * kernels()->weight_elements(&job.p) *
+                           (int64_t)sizeof(float);
+    if (has_few_tiles(job.p))
+        return run_few(job);
+    if (weight_bytes <= MAX_WEIGHT_BYTES && near.count >= MIN_BLOCKS_PER_THREAD * threads)
         return run_blocks(job, near);
-    return run_channels(job, shared);
+    return run_many(job);
 }
 
 bool can_run(const fl_conv &p) {
@@ -328,10 +372,21 @@ bool find_even(const fl_conv &p, const float *input, char *even) {
 
 }  // namespace
 
-int64_t fl_conv_laid_elements(int64_t o, int64_t c) { return kernels()->laid_elements(o, c); }
+fl_conv_layout fl_conv_layout_of(const fl_conv &p) {
+    return has_few_tiles(p) ? FL_CONV_BY_OUTPUTS : FL_CONV_BY_TAPS;
+}
 
-void fl_conv_lay_windows(const float *weight, int64_t o, int64_t c, float *to) {
-    kernels()->lay_windows(weight, o, c, to);
+int64_t fl_conv_laid_elements(fl_conv_layout layout, int64_t o, int64_t c) {
+    return layout == FL_CONV_BY_OUTPUTS ? kernels()->few.laid_elements(o, c)
+                                        : kernels()->laid_elements(o, c);
+}
+
+void fl_conv_lay_windows(fl_conv_layout layout, const float *weight, int64_t o, int64_t c,
+                         float *to) {
+    if (layout == FL_CONV_BY_OUTPUTS)
+        kernels()->few.lay_windows(weight, o, c, to);
+    else
+        kernels()->lay_windows(weight, o, c, to);
 }
 
 void fl_conv_allow_winograd(bool allow) { __atomic_store_n(&is_allowed, allow, __ATOMIC_RELAXED); }
@@ -345,7 +400,10 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
     if (!fl_conv_suits_winograd(p) || !lies_in_order(weight))
         return 0;
     const bool is_dense = weight.x == 1 && weight.in == 9 && weight.out == 9 * p.c;
-    const float *laid = is_dense ? fl_conv_take_packed(weight.data, true) : nullptr;
+    auto laid = [&](fl_conv_layout layout) {
+        return is_dense ? fl_conv_take_packed(weight.data, layout) : nullptr;
+    };
+    const float *by_taps = laid(FL_CONV_BY_TAPS), *by_outputs = laid(FL_CONV_BY_OUTPUTS);
     Scratch even((size_t)p.n);
     bool done = even.ok() && find_even(p, input, even.as<char>());
     for (int64_t first = 0, last; done && first < p.n; first = last) {
@@ -354,8 +412,7 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
         fl_conv q = p;
         q.n = last - first;
         Job job = {q, input + first * p.c * p.h * p.w, weight, bias,
-                   out + first * p.o * fl_conv_pixels(p), epilogue, parts_of(p.o),
-                   kernels()->weight_elements(&p), laid};
+                   out + first * p.o * fl_conv_pixels(p), epilogue, by_taps, by_outputs};
         done = even.as<char>()[first] ? run_job(job) : run_directly(job);
     }
     return done ? 1 : -1;

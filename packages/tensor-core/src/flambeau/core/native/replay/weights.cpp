@@ -35,15 +35,15 @@ int64_t product_elements(const fl_kernel_run &run) {
     return rows > MOST_ROWS ? 0 : fl_packed_matrix_elements(rows, n, k);
 }
 
-int64_t window_elements(const fl_kernel_run &run) {
-    const fl_tensor *weight = run.values[1].t;
+/* The layout for Winograd's convolution, if it suits. */
+void set_windows(const fl_kernel_run &run, fl_weight_layout *l) {
     fl_conv_nd c;
-    if (fl_conv_read_forward(run.op, run.values.data(), 2, &c) < 0) {
-        fl_error_clear();
-        return 0;
-    }
-    return fl_conv_suits_winograd(c.p) ? fl_conv_laid_elements(weight->shape[0], weight->shape[1])
-                                       : 0;
+    if (fl_conv_read_forward(run.op, run.values.data(), 2, &c) < 0)
+        return fl_error_clear();
+    if (!fl_conv_suits_winograd(c.p))
+        return;
+    l->windows = fl_conv_layout_of(c.p);
+    l->elements = fl_conv_laid_elements(l->windows, l->outputs, l->inputs);
 }
 
 fl_weight_layout layout_of(const fl_kernel_run &run) {
@@ -52,13 +52,18 @@ fl_weight_layout layout_of(const fl_kernel_run &run) {
     if (w->dtype != FL_F32 || w->ndim != (is_product ? 2 : 4) || !w->numel ||
         !run.values[0].t->numel || !fl_is_contiguous(w))
         return {};
-    return {(const float *)w->data, w->shape[0], w->shape[1], !is_product,
-            is_product ? product_elements(run) : window_elements(run)};
+    fl_weight_layout l = {(const float *)w->data, w->shape[0], w->shape[1], !is_product,
+                          FL_CONV_DIRECT, 0};
+    if (is_product)
+        l.elements = product_elements(run);
+    else
+        set_windows(run, &l);
+    return l;
 }
 
 void pack(const fl_weight_layout &l, float *to) {
     if (l.has_windows)
-        fl_conv_lay_windows(l.data, l.outputs, l.inputs, to);
+        fl_conv_lay_windows(l.windows, l.data, l.outputs, l.inputs, to);
     else
         fl_pack_matrix(l.data, l.outputs, l.inputs, to);
 }
@@ -74,7 +79,7 @@ fl_packed_weight::~fl_packed_weight() {
 
 bool fl_packed_weight::is_of(const fl_storage *s, const fl_weight_layout &l) const {
     return storage == s && layout.data == l.data && layout.has_windows == l.has_windows &&
-           layout.outputs == l.outputs && layout.inputs == l.inputs;
+           layout.windows == l.windows && layout.outputs == l.outputs && layout.inputs == l.inputs;
 }
 
 std::shared_ptr<const float> fl_packed_weight::make(void) const {
@@ -136,7 +141,7 @@ fl_weight_offer::fl_weight_offer(fl_packed_weight *weight) {
         return;
     const fl_weight_layout &l = weight->layout;
     if (l.has_windows) {
-        windows_ = {l.data, memory_.get(), true};
+        windows_ = {l.data, memory_.get(), l.windows};
         fl_conv_offer_packed(&windows_);
     } else {
         matrix_ = {l.data, l.outputs, l.inputs, memory_.get()};

@@ -17,6 +17,7 @@ struct fl_weight_layout {
     const float *data;
     int64_t outputs, inputs;    /* features or channels */
     bool has_windows;
+    fl_conv_layout windows;
     int64_t elements;           /* of a copy; 0: none would be used */
 };
 

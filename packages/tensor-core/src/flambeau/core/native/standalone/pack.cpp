@@ -23,7 +23,7 @@ class Packer {
 
   private:
     /* Kinds of packed weights, besides the number of a convolution's groups. */
-    enum { PRODUCT = 0, LAID = -1 };
+    enum { PRODUCT = 0, BY_TAPS = -1, BY_OUTPUTS = -2 };
 
     flambeau_program &program_;
     const Graph &graph_;
@@ -64,29 +64,35 @@ class Packer {
         const int64_t groups = node.args[6].kind == Arg::INT ? node.args[6].integer : 0;
         if (!w || groups < 1 || w->shape[0] % groups)
             return;
-        if (is_winograd(node, step, groups, w->shape)) {
-            const int64_t o = w->shape[0], c = w->shape[1], count = fl_conv_laid_elements(o, c);
-            step.packed_windows = {w->data, packed(value, LAID, w, count, [&](float *to) {
-                fl_conv_lay_windows((const float *)w->data, o, c, to);
-            }), true};
-        } else if (const int64_t count = fl_conv_packed_elements(groups, w->shape)) {
+        const fl_conv p = sizes(node, step, groups, w->shape);
+        if (p.oh && fl_conv_suits_winograd(p))
+            windows(value, fl_conv_layout_of(p), w, step);
+        else if (const int64_t count = fl_conv_packed_elements(groups, w->shape))
             step.packed_windows = {w->data, packed(value, groups, w, count, [&](float *to) {
                 fl_conv_pack((const float *)w->data, groups, w->shape, to);
-            }), false};
-        }
+            }), FL_CONV_DIRECT};
     }
 
-    bool is_winograd(const Node &node, const Step &step, int64_t groups,
-                     const int64_t *shape) const {
+    void windows(int value, fl_conv_layout layout, const fl_tensor *w, Step &step) {
+        const int64_t o = w->shape[0], c = w->shape[1];
+        const int64_t count = fl_conv_laid_elements(layout, o, c);
+        const int64_t kind = layout == FL_CONV_BY_TAPS ? BY_TAPS : BY_OUTPUTS;
+        step.packed_windows = {w->data, packed(value, kind, w, count, [&](float *to) {
+            fl_conv_lay_windows(layout, (const float *)w->data, o, c, to);
+        }), layout};
+    }
+
+    /* What decides how an image is convolved; `oh` is 0 where it is not known. */
+    fl_conv sizes(const Node &node, const Step &step, int64_t groups, const int64_t *shape) const {
         const std::vector<Dim> &out = graph_.types[(size_t)node.first].shape;
-        if (out.size() < 2)
-            return false;
         fl_conv p = {1, groups, shape[1], shape[0] / groups};
+        if (out.size() < 2)
+            return p;
         p.oh = pixels(out[out.size() - 2]);
         p.ow = pixels(out.back());
         p.y = window(shape[2], step, 0);
         p.x = window(shape[3], step, 1);
-        return fl_conv_suits_winograd(p);
+        return p;
     }
 
     /* Sizes that vary are taken for large ones. */

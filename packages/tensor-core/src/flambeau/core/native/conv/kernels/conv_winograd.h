@@ -1,6 +1,6 @@
 /* Kernels of Winograd's convolution: see winograd.h. Vectors run along tiles. */
 #pragma once
-#include "conv/kernels/winograd_input.h"
+#include "conv/kernels/winograd_few.h"
 
 namespace {
 namespace winograd {
@@ -15,62 +15,32 @@ inline void store_riffled(float *out, Vector<float> a, Vector<float> b) {
     store(out + L, fl_shuffle(a, b, riffled<L>(Every<float>{})));
 }
 
-/* Two rows of pixels of a vector of tiles; returns zeros, or NaN where one is not finite. */
-inline Vector<float> transform_sums(const float *sums, int64_t plane, float *upper, float *lower) {
-    Vector<float> top[4], bottom[4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; x++) {
-        const float *at = sums + x * plane;
-        Vector<float> m1 = load(at + 4 * plane), m2 = load(at + 8 * plane);
-        top[x] = load(at) + m1 + m2;
-        bottom[x] = m1 - m2 - load(at + 12 * plane);
-    }
-    Vector<float> a = top[0] + top[1] + top[2], b = top[1] - top[2] - top[3];
-    Vector<float> c = bottom[0] + bottom[1] + bottom[2], d = bottom[1] - bottom[2] - bottom[3];
-    store_riffled(upper, a, b);
-    store_riffled(lower, c, d);
-    const Vector<float> zero = {};
-    return fma(zero, a, fma(zero, b, fma(zero, c, zero * d)));
-}
-
-/* The strips whose sums are kept while slabs go by. */
-const int64_t SLAB_STRIPS = 2;
-
 /* The sums of some tiles and output channels, and what they become. */
 class Strip {
   public:
     Strip(const fl_winograd_block &b, int64_t o0, int64_t o1)
         : b_(b), p_(*b.p), layout_(p_), o0_(o0), rows_(o1 - o0) {
-        pixels_ = b.scratch + SLAB_STRIPS * SUMS;
+        pixels_ = b.scratch + SUMS;
     }
 
-    static int64_t elements() { return SLAB_STRIPS * SUMS + 4 * TILE_ROWS * WIDTH + 2 * L; }
+    static int64_t elements() { return SUMS + 4 * TILE_ROWS * WIDTH + 2 * L; }
 
     bool run(int64_t lane, const float *weight, const float *input) {
         for (int plane = 0; plane < PLANES; plane++)
             for (int64_t i = 0; i < layout_.slabs; i++)
-                multiply(lane, plane, i, weight + layout_.at(i, plane), input, input);
+                multiply(lane, plane, i, weight + layout_.at(i, plane), input);
         return finish(lane);
-    }
-
-    /* Slab number `index` of all products; `weight` is that slab. Meanwhile as many lines from
-     * `next` on are fetched. */
-    void add_slab(int64_t lane, int64_t index, const float *weight, const float *input,
-                  const float *next, int64_t lines) {
-        int64_t channels = slab_channels(p_, layout_.slab, index);
-        for (int plane = 0; plane < PLANES; plane++, lines -= channels)
-            multiply(lane, plane, index, weight + layout_.at(0, plane), input,
-                     lines > 0 ? next + plane * channels * LINE<float> : input);
     }
 
     /* From sums to pixels. */
     bool finish(int64_t lane) {
-        const float *sums = sums_of(lane);
-        Vector<float> check = {};
+        Vector<float> check = {}, found[4];
         for (int64_t o = 0; o < rows_; o++)
-            for (int v = 0; v < vectors(lane); v++)
-                check += transform_sums(sums + o * WIDTH + v * L, TILE_ROWS * WIDTH,
-                                        row(o, 0) + 2 * v * L, row(o, 1) + 2 * v * L);
+            for (int v = 0; v < vectors(lane); v++) {
+                check += transform_sums(b_.scratch + o * WIDTH + v * L, TILE_ROWS * WIDTH, found);
+                store_riffled(row(o, 0) + 2 * v * L, found[0], found[1]);
+                store_riffled(row(o, 1) + 2 * v * L, found[2], found[3]);
+            }
         int64_t left = b_.count - lane, width = vectors(lane) * L;
         write(lane, left < width ? left : width);
         return sum_lanes<float>(check) == 0.0f;
@@ -81,22 +51,18 @@ class Strip {
 
     int vectors(int64_t lane) const { return b_.count - lane > L ? TILE_VECTORS : 1; }
 
-    float *sums_of(int64_t lane) { return b_.scratch + lane / WIDTH % SLAB_STRIPS * SUMS; }
-
     float *row(int64_t o, int64_t y) { return pixels_ + (2 * o + y) * 2 * WIDTH; }
 
     /* A slab of one of the 16 products. The bias is added where all four pixels get it from. */
-    void multiply(int64_t lane, int plane, int64_t slab, const float *weight, const float *input,
-                  const float *next) {
+    void multiply(int64_t lane, int plane, int64_t slab, const float *weight, const float *input) {
         const int64_t width = vectors(lane) * L, c = slab * layout_.slab;
-        float start[TILE_ROWS] = {}, *sums = sums_of(lane) + plane * TILE_ROWS * WIDTH;
+        float start[TILE_ROWS] = {}, *sums = b_.scratch + plane * TILE_ROWS * WIDTH;
         for (int64_t i = 0; !c && plane == 5 && b_.bias && i < rows_; i++)
             start[i] = b_.bias[o0_ + i];
         conv_tiles<float>.of[rows_][vectors(lane)](
             slab_channels(p_, layout_.slab, slab), weight,
             input + strip_at(p_, lane) + plane * plane_step(p_, width) + c * width,
-            c ? pixels_ : sums, WIDTH,
-            width, start, next);
+            c ? pixels_ : sums, WIDTH, width, start, input);
         for (int64_t i = 0; c && i < rows_ * WIDTH; i += L)
             store(sums + i, load(sums + i) + load(pixels_ + i));
     }
@@ -142,42 +108,11 @@ bool multiply(const fl_winograd_block *b, int64_t o0, int64_t o1, const float *w
     return is_finite;
 }
 
-/* Where what follows a slab of output channels [o0, o1) begins: their next slab, or other channels'
- * first one. */
-const float *laid_behind(const fl_conv &p, const float *laid, int64_t o0, int64_t o1,
-                         int64_t index) {
-    const WeightLayout layout(p);
-    if (index + 1 < layout.slabs)
-        return laid + laid_at(p, layout.slab, index + 1, o0);
-    return laid + laid_at(p, layout.slab, 0, o1 < p.o ? o1 : 0);
-}
-
-/* Slabs one after the other, transformed to `room`: so they stay in a near cache until they are
- * multiplied, and the next one comes from memory meanwhile. */
-bool multiply_slabs(const fl_winograd_block *b, const fl_conv_weight *w, const float *laid,
-                    int64_t o0, int64_t o1, float *room, const float *input) {
-    const fl_conv &p = *b->p;
-    const WeightLayout layout(p);
-    Strip strip(*b, o0, o1);
-    for (int64_t i = 0; i < layout.slabs; i++) {
-        weight_slab(p, *w, laid, o0, o1, i, room);
-        const float *next = laid ? laid_behind(p, laid, o0, o1, i) : input;
-        int64_t lines = laid ? (o1 - o0) * 9 * layout.slab / LINE<float> : 0;
-        for (int64_t lane = 0; lane < b->count; lane += WIDTH, lines = 0)
-            strip.add_slab(lane, i, room, input, next, lines);
-    }
-    bool is_finite = true;
-    for (int64_t lane = 0; lane < b->count; lane += WIDTH)
-        is_finite = strip.finish(lane) && is_finite;
-    return is_finite;
-}
-
-/* Whether `multiply_slabs` can do it. */
-bool keeps_slabs(const fl_winograd_block *b) { return b->count <= SLAB_STRIPS * WIDTH; }
-
-constexpr fl_winograd_kernels kernels = {TILE_ROWS, L, weight_elements, input_elements,
-                                         scratch_elements, spread, laid_elements, lay_windows,
-                                         weight, input, multiply, keeps_slabs, multiply_slabs};
+constexpr fl_winograd_kernels kernels = {
+    TILE_ROWS, L, weight_elements, input_elements, scratch_elements, spread, laid_elements,
+    lay_windows, weight, input, multiply,
+    {FEW_TILES, few_weight_elements, few_scratch_elements, few_laid_elements, few_lay_windows,
+     multiply_few}};
 
 }  // namespace winograd
 

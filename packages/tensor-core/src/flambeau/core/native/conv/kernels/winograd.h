@@ -39,6 +39,19 @@ struct fl_winograd_spread {
     float sum, largest;
 };
 
+/* For blocks of few tiles, from weights that are not transformed yet. */
+struct fl_winograd_few_kernels {
+    int64_t tiles;              /* of a block, at most */
+    int64_t (*weight_elements)(const fl_conv *p);               /* of two vectors of channels */
+    int64_t (*scratch_elements)(const fl_winograd_block *b);
+    int64_t (*laid_elements)(int64_t o, int64_t c);
+    void (*lay_windows)(const float *weight, int64_t o, int64_t c, float *to);
+    /* Output channels [o0, o1): one or two vectors, from a multiple of the lanes on. `room` is for
+     * their weights; `laid` may be NULL. */
+    bool (*multiply)(const fl_winograd_block *b, const fl_conv_weight *w, const float *laid,
+                     int64_t o0, int64_t o1, float *room, const float *input);
+};
+
 struct fl_winograd_kernels {
     int64_t channels;           /* output channels that `multiply` takes at most; 0: no kernels */
     int64_t lanes;              /* tiles of a vector */
@@ -58,9 +71,5 @@ struct fl_winograd_kernels {
     /* Write output channels [o0, o1) of the block; false where some may not be finite. */
     bool (*multiply)(const fl_winograd_block *b, int64_t o0, int64_t o1, const float *weight,
                      const float *input);
-    /* The same from weights that are not transformed yet, for blocks of few tiles; `room` is for
-     * those of a part. */
-    bool (*keeps_slabs)(const fl_winograd_block *b);
-    bool (*multiply_slabs)(const fl_winograd_block *b, const fl_conv_weight *w, const float *laid,
-                           int64_t o0, int64_t o1, float *room, const float *input);
+    fl_winograd_few_kernels few;
 };

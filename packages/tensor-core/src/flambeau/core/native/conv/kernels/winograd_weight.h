@@ -170,25 +170,19 @@ void transform_slab(const fl_conv &p, const fl_conv_weight &w, int64_t o0, int64
     }
 }
 
-/* Slab number `index` of the transformed weights of output channels [o0, o1). */
-void weight_slab(const fl_conv &p, const fl_conv_weight &w, const float *laid, int64_t o0,
-                 int64_t o1, int64_t index, float *to) {
-    const WeightLayout layout(p);
-    const bool is_turned = w.x < 0 && !laid;
-    int64_t planes[PLANES];
-    for (int i = 0; i < PLANES; i++)
-        planes[i] = layout.at(0, is_turned ? turned_plane(i) : i);
-    if (laid)
-        transform_laid(p, laid, o0, o1, index, to, planes);
-    else
-        transform_slab(p, w, o0, o1, index, to, planes);
-}
-
+/* Transformed weights of output channels [o0, o1). */
 void weight(const fl_conv *p, const fl_conv_weight *w, const float *laid, int64_t o0, int64_t o1,
             float *to) {
     const WeightLayout layout(*p);
+    const bool is_turned = w->x < 0 && !laid;
+    int64_t planes[PLANES];
+    for (int i = 0; i < PLANES; i++)
+        planes[i] = layout.at(0, is_turned ? turned_plane(i) : i);
     for (int64_t i = 0; i < layout.slabs; i++)
-        weight_slab(*p, *w, laid, o0, o1, i, to + layout.at(i, 0));
+        if (laid)
+            transform_laid(*p, laid, o0, o1, i, to + layout.at(i, 0), planes);
+        else
+            transform_slab(*p, *w, o0, o1, i, to + layout.at(i, 0), planes);
 }
 
 }  // namespace winograd
