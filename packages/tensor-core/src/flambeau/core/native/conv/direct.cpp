@@ -4,9 +4,8 @@
 
 namespace {
 
-/* Pixels of a band at most, whose sums stay near a slab of weights; and its unit: whole tiles. */
+/* Pixels of a band at most, whose sums stay near a slab of weights: whole tiles of any level. */
 const int64_t BAND_PIXELS = 252;
-const int64_t BAND_UNIT = 6;
 /* The padded input is one copy; larger ones are unfolded strip by strip. */
 const int64_t MAX_PADDED_BYTES = 8 << 20;
 /* Weights that are not packed yet are packed for each band: worth it for late layers, which have
@@ -214,12 +213,11 @@ const float *fl_conv_take_packed(const void *weight, fl_conv_layout layout) {
     return found->packed;
 }
 
-int64_t fl_conv_packed_elements(int64_t groups, const int64_t *shape) {
-    int64_t channels = kernels()->channels, taps = shape[1] * shape[2] * shape[3];
-    int64_t outputs = shape[0] / groups;
-    if (!channels || taps < MIN_TAPS || outputs < channels || shape[2] * shape[3] == 1)
+int64_t fl_conv_packed_elements(const fl_conv &p) {
+    int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
+    if (!channels || taps < MIN_TAPS || p.o < channels || fl_conv_pointwise(p))
         return 0;
-    return groups * ceil_div(outputs, channels) * channels * taps;
+    return p.groups * ceil_div(p.o, channels) * channels * taps;
 }
 
 void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, float *packed) {
@@ -255,7 +253,8 @@ int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &w
     }
     set_taps(p, planes, offsets.as<int64_t>());
     int64_t pixels = p.n * fl_conv_pixels(p), blocks = ceil_div(p.o, channels);
-    int64_t band = ceil_div(ceil_div(pixels, ceil_div(pixels, BAND_PIXELS)), BAND_UNIT) * BAND_UNIT;
+    int64_t unit = kernels()->pixels;
+    int64_t band = ceil_div(ceil_div(pixels, ceil_div(pixels, BAND_PIXELS)), unit) * unit;
     int64_t bands = ceil_div(pixels, band);
     Job job = {p, planes, weight, packed, bias, out, epilogue, offsets.as<int64_t>(), channels,
                blocks, bands, band, parts_of(p.groups * bands, blocks)};

@@ -13,9 +13,9 @@ struct fl_conv_packed {
     const float *packed;
     fl_conv_layout layout;
 };
-/* The elements that packing takes for such a weight of shape [o * groups, c, y, x], 0 where this
- * processor gains nothing by it. */
-int64_t fl_conv_packed_elements(int64_t groups, const int64_t *shape);
+/* The elements that packing takes for the weight of such a convolution, 0 where this processor gains
+ * nothing by it; and packing, of shape [o * groups, c, y, x]. */
+int64_t fl_conv_packed_elements(const fl_conv &p);
 void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, float *packed);
 /* Packed weights for the kernel that this thread runs next; NULL: no more. */
 void fl_conv_offer_packed(const fl_conv_packed *packed);

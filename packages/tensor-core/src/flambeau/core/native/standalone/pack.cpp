@@ -67,7 +67,7 @@ class Packer {
         const fl_conv p = sizes(node, step, groups, w->shape);
         if (p.oh && fl_conv_suits_winograd(p))
             windows(value, fl_conv_layout_of(p), w, step);
-        else if (const int64_t count = fl_conv_packed_elements(groups, w->shape))
+        else if (const int64_t count = fl_conv_packed_elements(p))
             step.packed_windows = {w->data, packed(value, groups, w, count, [&](float *to) {
                 fl_conv_pack((const float *)w->data, groups, w->shape, to);
             }), FL_CONV_DIRECT};
@@ -86,12 +86,12 @@ class Packer {
     fl_conv sizes(const Node &node, const Step &step, int64_t groups, const int64_t *shape) const {
         const std::vector<Dim> &out = graph_.types[(size_t)node.first].shape;
         fl_conv p = {1, groups, shape[1], shape[0] / groups};
+        p.y = window(shape[2], step, 0);
+        p.x = window(shape[3], step, 1);
         if (out.size() < 2)
             return p;
         p.oh = pixels(out[out.size() - 2]);
         p.ow = pixels(out.back());
-        p.y = window(shape[2], step, 0);
-        p.x = window(shape[3], step, 1);
         return p;
     }
 

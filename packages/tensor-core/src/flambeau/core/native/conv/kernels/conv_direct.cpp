@@ -2,11 +2,12 @@
 #include "conv/kernels/conv_direct.h"
 #include "matmul/kernels/gemm_vector.h"
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__)
 namespace {
 
-/* Twelve sums, two vectors of weights and an element of the input take 15 of 16 registers. */
-const int PIXELS = 6;
+/* With two vectors of weights and an element of the input, the sums take 15 of 16 registers, or 31
+ * of 32. */
+const int PIXELS = REGISTERS == 32 ? 14 : 6;
 const int VECTORS = 2;
 const int L = Lanes<float>::COUNT;
 const int CHANNELS = VECTORS * L;
@@ -15,30 +16,30 @@ template <int ROWS> void multiply_tile(const fl_conv_direct_block &b, int64_t fi
     float *sums = b.sums + first * CHANNELS;
     const float *weights = b.weights, *from[ROWS];
     Vector<float> sum[ROWS][VECTORS];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < ROWS; i++) {
         from[i] = b.input + b.pixels[first + i];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < VECTORS; v++)
             sum[i][v] = load(b.start ? b.start + v * L : sums + i * CHANNELS + v * L);
     }
     for (int64_t t = 0; t < b.tap_count; t++, weights += CHANNELS) {
         Vector<float> row[VECTORS];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < VECTORS; v++)
             row[v] = load(weights + v * L);
         int64_t tap = b.taps[t];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int i = 0; i < ROWS; i++) {
             Vector<float> element = splat(from[i][tap]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int v = 0; v < VECTORS; v++)
                 sum[i][v] = fma(element, row[v], sum[i][v]);
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < ROWS; i++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < VECTORS; v++)
             store(sums + i * CHANNELS + v * L, sum[i][v]);
 }
@@ -102,9 +103,8 @@ void spread(const float *sums, int64_t pixels, int64_t channels, float *out, int
 
 }  // namespace
 
-extern const fl_conv_direct_kernels FL_LEVEL(fl_conv_direct_kernels) = {CHANNELS, multiply, pack,
-                                                                        spread};
+extern const fl_conv_direct_kernels FL_LEVEL(fl_conv_direct_kernels) = {CHANNELS, PIXELS, multiply,
+                                                                        pack, spread};
 #else
-extern const fl_conv_direct_kernels FL_LEVEL(fl_conv_direct_kernels) = {0, nullptr, nullptr,
-    nullptr};
+extern const fl_conv_direct_kernels FL_LEVEL(fl_conv_direct_kernels) = {};
 #endif

@@ -20,6 +20,7 @@ struct fl_conv_direct_block {
 
 struct fl_conv_direct_kernels {
     int64_t channels;           /* of a block; 0: other kernels are as fast at this level */
+    int64_t pixels;             /* of a register tile */
     void (*multiply)(const fl_conv_direct_block *b);
     /* `rows` rows of weights, `row` elements apart, to [tap][channel of the block], with zeros for
      * the rows that a block has room for. */
