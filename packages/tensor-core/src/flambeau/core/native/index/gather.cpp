@@ -38,8 +38,12 @@ void write_lines(const fl_gather_walk &w, const int64_t *index, const char *from
         T *out = (T *)to + at;
         const T *x = (const T *)from + by;
         const int64_t *position = index + line * w.length;
-        for (int64_t i = 0; i < w.length; i++)
-            write(out[i * step + position[i] * w.at_dim], x[i * source]);
+        if (step == 0 && w.at_dim == 1 && source == 1)
+            for (int64_t i = 0; i < w.length; i++)
+                write(out[position[i]], x[i]);
+        else
+            for (int64_t i = 0; i < w.length; i++)
+                write(out[i * step + position[i] * w.at_dim], x[i * source]);
     }
 }
 
