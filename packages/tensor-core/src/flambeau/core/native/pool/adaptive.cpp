@@ -166,23 +166,85 @@ void best_of_line(const T *x, Span s, int kind, T *value, int64_t *position) {
     *position += s.begin;
 }
 
-template <class T> void best(const Job &job, int kind, const T *x, T *values, int64_t *positions) {
+/* The best of a window in each of `inner` columns. */
+template <class T>
+void best_of_columns(const T *from, Span s, int64_t inner, int kind, T *value, int64_t *position) {
+    argmax_kernels->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0,
+                                     value, position);
+    for (int64_t j = 0; j < inner; j++) {
+        position[j] += s.begin;
+        if (value[j] != value[j])
+            argmax_of_small(from + j, s, inner, value + j, position + j);
+    }
+}
+
+/* Lines whose elements are brought side by side, and the bytes that this may take. */
+const int64_t SIDE_BY_SIDE = 32;
+const int64_t MAX_BYTES = 1 << 17;
+
+/* Columns fill vectors where lines, or few columns, do not. */
+template <class T> bool fits_side_by_side(const Job &job) {
+    const fl_middle &m = job.m;
+    return m.inner < SIDE_BY_SIDE / 2 && m.outer * m.inner >= SIDE_BY_SIDE &&
+           m.n * SIDE_BY_SIDE * (int64_t)sizeof(T) <= MAX_BYTES &&
+           (m.inner > 1 || m.n / job.count < MIN_KERNEL_ELEMENTS);
+}
+
+/* Lines [first, first + lines) of all that lie along the dimension. */
+template <class T>
+void best_of_lines(const Job &job, int kind, int64_t first, int64_t lines, T *side, const T *x,
+                   T *values, int64_t *positions) {
+    const int64_t n = job.m.n, inner = job.m.inner;
+    T value[SIDE_BY_SIDE];
+    int64_t position[SIDE_BY_SIDE];
+    for (int64_t q = 0; q < lines; q++) {
+        const T *line = x + (first + q) / inner * n * inner + (first + q) % inner;
+        for (int64_t k = 0; k < n; k++)
+            side[k * lines + q] = line[k * inner];
+    }
+    for (int64_t i = 0; i < job.count; i++) {
+        best_of_columns(side, job.windows[i], lines, kind, value, position);
+        for (int64_t q = 0; q < lines; q++) {
+            const int64_t o = (first + q) / inner, j = (first + q) % inner;
+            values[(o * job.count + i) * inner + j] = value[q];
+            positions[(o * job.count + i) * inner + j] = position[q];
+        }
+    }
+}
+
+/* false: no memory. */
+template <class T>
+bool best_side_by_side(const Job &job, int kind, const T *x, T *values, int64_t *positions) {
+    const int64_t lines = job.m.outer * job.m.inner, blocks = (lines - 1) / SIDE_BY_SIDE + 1;
+    bool failed = false;
+    fl_parallel(blocks, fl_row_grain(job.m.n * SIDE_BY_SIDE), [&](int64_t b, int64_t e) {
+        Scratch side((size_t)(job.m.n * SIDE_BY_SIDE) * sizeof(T));
+        if (!side.ok())
+            return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t first = b * SIDE_BY_SIDE; first < lines && first < e * SIDE_BY_SIDE;
+             first += SIDE_BY_SIDE) {
+            const int64_t left = lines - first;
+            best_of_lines(job, kind, first, left < SIDE_BY_SIDE ? left : SIDE_BY_SIDE,
+                          side.as<T>(), x, values, positions);
+        }
+    });
+    return !failed;
+}
+
+template <class T> bool best(const Job &job, int kind, const T *x, T *values, int64_t *positions) {
     int64_t n = job.m.n, inner = job.m.inner;
+    if (fits_side_by_side<T>(job))
+        return best_side_by_side(job, kind, x, values, positions);
     each_window(job, [&](int64_t o, int64_t i) {
-        Span s = job.windows[i];
         const T *from = x + o * n * inner;
         T *value = values + (o * job.count + i) * inner;
         int64_t *position = positions + (o * job.count + i) * inner;
         if (inner == 1)
-            return best_of_line(from, s, kind, value, position);
-        argmax_kernels->columns[0][kind](from + s.begin * inner, s.end - s.begin, inner, inner, 0, value,
-                                position);
-        for (int64_t j = 0; j < inner; j++) {
-            position[j] += s.begin;
-            if (value[j] != value[j])
-                argmax_of_small(from + j, s, inner, value + j, position + j);
-        }
+            best_of_line(from, job.windows[i], kind, value, position);
+        else
+            best_of_columns(from, job.windows[i], inner, kind, value, position);
     });
+    return true;
 }
 
 }  // namespace
@@ -265,12 +327,13 @@ extern "C" int fl_run_adaptive_max(const fl_op *op, const fl_value *in, int,
     Out values(outs[0], kind), positions(outs[1], FL_K_I64);
     if (!job.room.ok() || !x.ok() || !values.ok() || !positions.ok())
         return -1;
-    if (kind == FL_K_F64)
-        best(job, kind, x.as<double>(), values.as<double>(), positions.as<int64_t>());
-    else if (kind == FL_K_F32)
-        best(job, kind, x.as<float>(), values.as<float>(), positions.as<int64_t>());
-    else
-        best(job, kind, x.as<int64_t>(), values.as<int64_t>(), positions.as<int64_t>());
+    int64_t *at = positions.as<int64_t>();
+    const bool done =
+        kind == FL_K_F64 ? best(job, kind, x.as<double>(), values.as<double>(), at)
+        : kind == FL_K_F32 ? best(job, kind, x.as<float>(), values.as<float>(), at)
+                           : best(job, kind, x.as<int64_t>(), values.as<int64_t>(), at);
+    if (!done)
+        return fl_error(FL_MEMORY_ERROR, "%s: no memory for scratch", fl_op_title(op));
     values.commit();
     positions.commit();
     return 0;

@@ -149,6 +149,77 @@ inline void max_pool_in_place(const fl_pool &p, const T *plane, int64_t begin, i
     }
 }
 
+/* ---- wide windows ---------------------------------------------------------------------------- */
+
+/* Whether windows are better met downwards first, for all columns, than tap by tap for all outputs
+ * of a row: where few outputs fill vectors badly, or windows are wide. */
+inline bool meets_columns(const fl_pool &p, int64_t lanes) {
+    const int64_t columns = (p.w - 1) / lanes + 1, pairs = (p.ow - 1) / (2 * lanes) + 1;
+    return p.x.dilation == 1 && p.y.dilation == 1 && p.w >= lanes && p.y.padding < p.y.size &&
+           p.x.padding < p.x.size &&        /* so that windows meet elements */
+           p.y.size * columns + p.ow * p.x.size < 2 * pairs * p.y.size * p.x.size;
+}
+
+/* The best of each column among `rows` rows of the plane from y on, and which row that is. */
+template <class T>
+inline void best_of_columns(const fl_pool &p, const T *plane, int64_t y, int64_t rows, T *values,
+                            typename index_of<T>::type *at) {
+    typedef typename index_of<T>::type I;
+    const int64_t lanes = FL_REGISTER / sizeof(T), last = p.w - lanes;
+    for (int64_t x = 0; x < p.w; x += lanes) {
+        const int64_t from = x < last ? x : last;       /* the last vector ends with the row */
+        Best<T, I> best;
+        memcpy(&best.value, plane + y * p.w + from, sizeof best.value);
+        best.tap = (I)y - typename Best<T, I>::index_reg{};
+        for (int64_t k = y + 1; k < y + rows; k++)
+            best.meet(plane + k * p.w + from, (I)k);
+        memcpy(values + from, &best.value, sizeof best.value);
+        memcpy(at + from, &best.tap, sizeof best.tap);
+    }
+}
+
+/* The best of columns [x, end): of equal ones the one that lies first, of NaN the last. */
+template <class T>
+inline void best_of_window(const fl_pool &p, const T *values,
+                           const typename index_of<T>::type *rows, int64_t x, int64_t end,
+                           T *value, int64_t *index) {
+    T best = values[x];
+    int64_t at = rows[x] * p.w + x;
+    for (x++; x < end; x++) {
+        const T v = values[x];
+        const int64_t here = rows[x] * p.w + x;
+        const bool is_nan = v != v, was_nan = best != best;
+        if (v > best || (v == best && here < at) || (is_nan && (!was_nan || here > at))) {
+            best = v;
+            at = here;
+        }
+    }
+    *value = best;
+    *index = at;
+}
+
+template <class T>
+void max_columns(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
+                 int64_t *indices, T *scratch) {
+    typedef typename index_of<T>::type I;
+    static_assert(sizeof(I) == sizeof(T), "rows lie behind the values");
+    I *rows = (I *)(scratch + p.w);
+    int64_t unwanted;
+    for (int64_t oy = begin; oy < end; oy++) {
+        int64_t ky0, ky1;
+        taps_inside(p.y, oy, p.h, &ky0, &ky1);
+        const int64_t y = oy * p.y.stride - p.y.padding + ky0;
+        best_of_columns(p, plane, y, ky1 - ky0, scratch, rows);
+        for (int64_t ox = 0; ox < p.ow; ox++) {
+            int64_t kx0, kx1;
+            taps_inside(p.x, ox, p.w, &kx0, &kx1);
+            const int64_t x = ox * p.x.stride - p.x.padding, at = oy * p.ow + ox;
+            best_of_window(p, scratch, rows, x + kx0, x + kx1, values + at,
+                           indices ? indices + at : &unwanted);
+        }
+    }
+}
+
 template <class T>
 void max_small(const fl_pool &p, const T *plane, int64_t begin, int64_t end, T *values,
              int64_t *indices) {
@@ -167,6 +238,8 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
         return max_small(*p, (const T *)plane, begin, end, (T *)values, indices);
     if (!indices && reads_in_place(*p, FL_REGISTER / sizeof(T)))
         return max_pool_in_place(*p, (const T *)plane, begin, end, (T *)values);
+    if (meets_columns(*p, FL_REGISTER / sizeof(T)))
+        return max_columns(*p, (const T *)plane, begin, end, (T *)values, indices, (T *)scratch);
     PhaseRows rows = band(*p, begin, end - begin);
     prepare_padding(*p, rows, (T *)scratch, lowest<T>());
     split_plane(p->x, rows, (const T *)plane, p->h, p->w, (T *)scratch);
@@ -184,7 +257,8 @@ void max_pool(const fl_pool *p, const void *plane, int64_t begin, int64_t end, v
 }
 
 int64_t scratch_elements(const fl_pool *p, int64_t rows) {
-    return 2 * p->ow + band(*p, 0, rows).plane_size() + SLACK_ELEMENTS;
+    const int64_t split = 2 * p->ow + band(*p, 0, rows).plane_size();
+    return (split > 2 * p->w ? split : 2 * p->w) + SLACK_ELEMENTS;
 }
 
 }  // namespace
