@@ -59,10 +59,10 @@ NAMES: dict[str, Any] = {
     "torch._foreach_copy": Missing(),
     "torch._foreach_zero": Missing(),
     "torch.autograd.forward_ad._current_level": Made(stand_ins.forward_level),
+    "torch.autograd.function._nested_map": stand_ins.nested_map,
     "torch.distributions.dirichlet._Dirichlet_backward": stand_ins.dirichlet_backward,
     "torch.distributions.kl._kl_expfamily_expfamily":
         Path("flambeau.distributions.kl.multivariate.exponential_family"),
-    "torch.jit.TracerWarning": stand_ins.ScriptState,
     "torch.jit._recursive": stand_ins.ScriptState,
     "torch.jit._state": stand_ins.ScriptState,
     "torch.fx.operator_schemas._torchscript_type_to_python_type": stand_ins.same,

@@ -52,6 +52,22 @@ class ScriptState:
     ignore_lib_warnings = _clear_class_state = ConcreteTypeStore = staticmethod(nothing)
 
 
+def nested_map(condition: Any, function: Any, condition_msg: Any = None) -> Any:
+    """`torch.autograd.function._nested_map`: a function over what containers hold."""
+    def mapped(value: Any) -> Any:
+        if condition(value):
+            return function(value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(mapped, value))
+        if isinstance(value, list | tuple):
+            return type(value)(map(mapped, value))
+        if isinstance(value, dict):
+            return {key: mapped(each) for key, each in value.items()}
+        return value
+
+    return mapped
+
+
 class InferredType:
     """`torch._C._jit_try_infer_type`: the type of a value, which is Python's here."""
 

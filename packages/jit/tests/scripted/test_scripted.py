@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import threading
 
 import pytest
 
@@ -311,3 +312,44 @@ def test_what_a_module_calls_its_own_is_what_its_forward_means():
     file.seek(0)
     assert bridge.same_bits(jit.load(file)(-X), net(-X))
     assert jit.script(nn.Linear(3, 2)).original_name == "Linear"
+
+
+def test_modes_are_those_of_the_scripted_module():
+    nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    model = nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.BatchNorm1d(3), nn.Dropout()))
+    scripted = jit.script(model).eval()
+    assert all(part.training for part in model.modules())
+    assert not any(part.training for part in scripted.modules())
+    model.eval()[1].train()
+    assert not any(part.training for part in scripted.modules())
+    mine, its = list(scripted.state_dict(keep_vars=True).values()), list(
+        model.state_dict(keep_vars=True).values())
+    assert len(mine) == 7 and all(a is b for a, b in zip(mine, its, strict=True))
+
+
+def test_what_cannot_be_copied_is_shared():
+    nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+    class Locked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lock, self.names, self.inner = threading.Lock(), ["a"], nn.Dropout()
+
+        def forward(self, x):
+            with self.lock:
+                return self.inner(x) + len(self.names)
+
+    model = Locked()
+    scripted = jit.script(model)
+    assert scripted.lock is model.lock and scripted.names is not model.names
+    assert scripted.eval()(X).tolist() == [2.0, 3.0, 4.0] and model.inner.training
+
+
+def test_a_class_may_be_derived_from_script_modules():
+    class Own(jit.ScriptModule):
+        def forward(self, x):
+            return x
+
+    assert Own().original_name == "Own"
+    copied = copy.deepcopy(Own())
+    assert type(copied) is Own

@@ -3,6 +3,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from flambeau import rooms
+from flambeau.as_torch import stands
+
 TYPE_CHECKING = False  # typing would cost milliseconds at every start
 if TYPE_CHECKING:
     from typing import Any
@@ -32,6 +35,8 @@ def answer(module: str, name: str) -> Any:
         import flambeau
 
         return flambeau
+    if module in ("jit", "jit.scripting") and (stand := stands.OTHERS.get(f"jit.{name}")):
+        return getattr(rooms.import_module(f"{stands.__name__}.{stand}"), name)
     if (module, name) == ("", "__version__"):
         import flambeau.version
 
@@ -42,6 +47,9 @@ def answer(module: str, name: str) -> Any:
 
 def loaded(module: ModuleType, below: str) -> None:
     """Change a module of Flambeau's that was just loaded."""
+    if below == "jit":                      # what was asked for before there was an alias
+        for name in stands.OTHERS:
+            vars(module).pop(name.removeprefix("jit."), None)
     if below == "version":
         from flambeau.as_torch.versions import VERSION
 

@@ -26,6 +26,7 @@ FORMAT = "flambeau-program"
 VERSION = 2     # 1 had no writes into tensors: what was written was a new value
 _LOCAL_HEADER = 30      # bytes of a zip before an entry's name and content
 ENTRIES = ("version.json", "graph.json", "weights.safetensors")
+BESIDE = "script/"      # what other writers put into the same file
 
 
 def save_program(program: Program, path: str | os.PathLike[str] | BinaryIO) -> None:
@@ -87,7 +88,32 @@ def load(path: str | os.PathLike[str] | BinaryIO) -> Program:
 
 
 def _load(path: str | os.PathLike[str] | BinaryIO) -> Program:
-    version, body, weights = _read_entries(path)
+    if not isinstance(path, str | os.PathLike):
+        return _load_zip(path)
+    with open(path, "rb") as file:
+        return _load_zip(file)
+
+
+def _load_zip(file: BinaryIO) -> Program:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return read_program(archive)
+    except (ProgramError, FileNotFoundError):
+        raise
+    except Exception as error:      # zipfile raises many kinds for damaged files
+        raise ProgramError(f"not a program: {error}") from None
+
+
+def read_program(archive: zipfile.ZipFile) -> Program:
+    """The program of an archive that is open.
+
+    Args:
+        archive: the archive; entries below ``script/`` are other programs' business.
+
+    Raises:
+        ProgramError: it holds no program, or one that was changed or needs a newer version.
+    """
+    version, body, weights = _entries(archive)
     _check_version(_from_json(version, "version.json"))
     data = _from_json(body, "graph.json")
     if not isinstance(data, dict) or set(data) != {"graph", "takes", "gives"}:
@@ -103,29 +129,16 @@ def _load(path: str | os.PathLike[str] | BinaryIO) -> Program:
     return Program(graph, data["takes"], data["gives"])
 
 
-def _read_entries(path: str | os.PathLike[str] | BinaryIO) -> list[bytes]:
-    if not isinstance(path, str | os.PathLike):
-        return _read_zip(path)
-    with open(path, "rb") as file:
-        return _read_zip(file)
-
-
-def _read_zip(file: BinaryIO) -> list[bytes]:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            if sorted(entry.filename for entry in entries) != sorted(ENTRIES):
-                raise ProgramError(f"a program is a zip of exactly {', '.join(ENTRIES)}")
-            for entry in entries:
-                if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-                    raise ProgramError(f"{entry.filename} must be stored, not compressed")
-                if entry.file_size != entry.compress_size:
-                    raise ProgramError(f"{entry.filename} declares a size it does not have")
-            return [archive.read(name) for name in ENTRIES]
-    except ProgramError:
-        raise
-    except Exception as error:      # zipfile raises many kinds for damaged files
-        raise ProgramError(f"not a program: {error}") from None
+def _entries(archive: zipfile.ZipFile) -> list[bytes]:
+    entries = [entry for entry in archive.infolist() if not entry.filename.startswith(BESIDE)]
+    if sorted(entry.filename for entry in entries) != sorted(ENTRIES):
+        raise ProgramError(f"a program is a zip of exactly {', '.join(ENTRIES)}")
+    for entry in entries:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+            raise ProgramError(f"{entry.filename} must be stored, not compressed")
+        if entry.file_size != entry.compress_size:
+            raise ProgramError(f"{entry.filename} declares a size it does not have")
+    return [archive.read(name) for name in ENTRIES]
 
 
 def _check_version(data: Any) -> None:

@@ -14,6 +14,7 @@ from flambeau.jit import bridge
 from flambeau.jit.errors import ProgramError, TraceError
 from flambeau.jit.recording.active import current
 from flambeau.jit.scripted import calls
+from flambeau.jit.scripted.copies import copied
 from flambeau.jit.scripted.trees import leaves, rebuilt
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Arguments of a first call that are kept for recording, in bytes.
 KEPT_BYTES = 64 << 20
-_classes: dict[type, type] = {}
+_classes: dict[tuple[type, type], type] = {}
 
 
 class _Offered:
@@ -48,10 +49,11 @@ class _Offered:
         return self.give(instance)
 
 
-def _method(function: Callable[..., Any]) -> _Offered:
-    offered = _Offered(function.__get__)
-    offered.__doc__ = function.__doc__
-    return offered
+def offered(function: Callable[..., Any]) -> _Offered:
+    """A method that a module's own parameter or attribute of its name hides."""
+    made = _Offered(function.__get__)
+    made.__doc__ = function.__doc__
+    return made
 
 
 class Scripted:
@@ -63,7 +65,7 @@ class Scripted:
 
     _script_example: Any = None
 
-    @_method
+    @offered
     def program(self, example_inputs: Any = None) -> Program:
         """The program that is saved, with branches and loops on values as they are written.
 
@@ -79,7 +81,7 @@ class Scripted:
         """
         return program_of(self, example_inputs)
 
-    @_method
+    @offered
     def save(self, f: str | os.PathLike[str], example_inputs: Any = None) -> None:
         """Write the program to a file, which ``jit.load`` reads without the Python that made it.
 
@@ -177,6 +179,8 @@ class ScriptFunction(Scripted):
 class ScriptModule(Scripted):
     """The base class of modules that ``jit.script`` gave, beside their own."""
 
+    _scripted_kind: type | None = None      # the class that was scripted
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         run = super().__call__      # type: ignore[misc]
         if current() is not None:
@@ -189,21 +193,35 @@ class ScriptModule(Scripted):
     @_Offered
     def original_name(self) -> str:
         """The name of the module's class."""
-        return type(self).__bases__[1].__name__
+        return (self._scripted_kind or type(self)).__name__
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return scripted, (_with_class(self, type(self).__bases__[1]),)
+        if self._scripted_kind is None:
+            return super().__reduce_ex__(protocol)
+        made = type(self)
+        return _again, (_with_class(self, self._scripted_kind), made.__bases__[0])
 
 
-def _class_of(kind: type) -> type:
-    found = _classes.get(kind)
+def class_of(kind: type, base: type) -> type:
+    """The class of modules of a class that are scripted.
+
+    Args:
+        kind: their class.
+        base: the first base of what is made.
+    """
+    found = _classes.get((kind, base))
     if found is None:
-        offered = {name for base in ScriptModule.__mro__ for name, value in vars(base).items()
-                   if isinstance(value, _Offered)}
-        own = {name: inspect.getattr_static(kind, name) for name in offered if hasattr(kind, name)}
-        facts = {"__module__": kind.__module__, **own}
-        found = _classes[kind] = type(kind.__name__, (ScriptModule, kind), facts)
+        names = {name for above in base.__mro__ for name, value in vars(above).items()
+                 if isinstance(value, _Offered)}
+        own = {name: inspect.getattr_static(kind, name) for name in names if hasattr(kind, name)}
+        facts = {"__module__": kind.__module__, "_scripted_kind": kind, **own}
+        found = _classes[kind, base] = type(kind.__name__, (base, kind), facts)
     return found
+
+
+def _again(module: Any, base: type) -> Any:
+    """The scripted module of an object that was made for nothing else."""
+    return _with_class(module, class_of(type(module), base))
 
 
 def _with_class(module: Any, kind: type) -> Any:
@@ -214,15 +232,23 @@ def _with_class(module: Any, kind: type) -> Any:
     return made
 
 
-def scripted(obj: Any) -> Any:
-    """A function or module as ``jit.script`` gives it; ``None`` for anything else."""
+def scripted(obj: Any, module_base: type = ScriptModule,
+             function_base: type[ScriptFunction] = ScriptFunction) -> Any:
+    """A function or module as ``jit.script`` gives it; ``None`` for anything else.
+
+    Args:
+        obj: what is scripted.
+        module_base: the class that modules get beside their own.
+        function_base: the class of functions.
+    """
     if isinstance(obj, Scripted):
         return obj
     if isinstance(obj, FunctionType):
-        return ScriptFunction(obj)
+        return function_base(obj)
     if hasattr(obj, "forward") and hasattr(obj, "_parameters") and not isinstance(obj, type):
-        return _with_class(obj, _class_of(type(obj)))
+        return _with_class(copied(obj), class_of(type(obj), module_base))
     return None
 
 
-__all__ = ["ScriptFunction", "ScriptModule", "Scripted", "program_of", "scripted"]
+__all__ = ["ScriptFunction", "ScriptModule", "Scripted", "class_of", "offered", "program_of",
+           "scripted"]

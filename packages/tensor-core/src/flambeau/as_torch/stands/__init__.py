@@ -7,8 +7,31 @@ from __future__ import annotations
 
 import importlib.util
 
+#: Names of modules that Flambeau has, which mean something else to programs of PyTorch's.
+OTHERS = {
+    **dict.fromkeys(("jit.ScriptFunction", "jit.ScriptModule", "jit.script"), "scripts.objects"),
+    "jit.trace": "scripts.tracing",
+    **dict.fromkeys(("jit.load", "jit.save"), "scripts.archives"),
+    **dict.fromkeys(("jit.freeze", "jit.optimize_for_inference"), "scripts.freezing"),
+}
+
 #: Name of PyTorch's, without `torch` -> module of this package that has it under its last word.
 HOMES = {
+    **dict.fromkeys(("jit.Attribute", "jit.RecursiveScriptModule", "jit.script_method",
+                     "jit.set_module", *(f"jit._script.{name}" for name in (
+                         "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "script"))),
+                    "scripts.objects"),
+    **dict.fromkeys(("jit.trace_module", "jit._trace.trace", "jit._trace.trace_module",
+                     "jit.TopLevelTracedModule", "jit._trace.TopLevelTracedModule",
+                     "jit.TracedModule", "jit._trace.TracedModule"), "scripts.tracing"),
+    **dict.fromkeys(("jit._serialization.load", "jit._serialization.save"), "scripts.archives"),
+    **dict.fromkeys(("jit._freeze.freeze", "jit._freeze.optimize_for_inference",
+                     "jit.run_frozen_optimizations"), "scripts.freezing"),
+    "jit.CompilationUnit": "scripts.sources",
+    **dict.fromkeys(("jit.TracerWarning", "jit._trace.TracerWarning", "jit.TracingCheckError",
+                     "jit._trace.TracingCheckError", "jit.enable_onednn_fusion", "jit.fuser",
+                     "jit.onednn_fusion_enabled", "jit.optimized_execution",
+                     "jit.set_fusion_strategy", "jit.strict_fusion"), "scripts.settings"),
     "jit.isinstance": "instances", "jit.fork": "forks", "jit.wait": "forks",
     "jit._fork": "forks", "jit._wait": "forks",
     "_inductor.decomposition.register_decomposition": "_decomp",

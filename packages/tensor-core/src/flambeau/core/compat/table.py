@@ -70,8 +70,11 @@ def _keeps(variable: str, fits: Callable[[Any], bool], wanted: str,
 
 
 def _unchanged(name: str) -> Callable[[Arguments, Arguments], Any]:
-    """The marked function itself; without one, a decorator that gives it."""
-    return lambda state, given: given[name] if callable(given[name]) else lambda marked: marked
+    """The marked function or property itself; without one, a decorator that gives it."""
+    def give(state: Arguments, given: Arguments) -> Any:
+        marked = given[name]
+        return marked if callable(marked) or isinstance(marked, property) else lambda found: found
+    return give
 
 
 def _block(prefix: str = "", instead: str = "") -> Callable[[Arguments, Arguments], Any]:
