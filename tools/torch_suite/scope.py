@@ -44,8 +44,8 @@ RULES: tuple[tuple[str, str, str], ...] = (
         r"[Nn]ested_?[Tt]ensor",
     ),
     (
-        "torch.utils.data.datapipes: deprecated, and developed no further",
-        r"absent: torch\.utils\.data\.(?:datapipes|graph\w*)\b",
+        "data pipes of data frames, which need pandas",
+        r"absent: torch\.utils\.data\.datapipes\.dataframe\b",
         r"",
     ),
     (

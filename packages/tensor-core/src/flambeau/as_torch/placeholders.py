@@ -36,7 +36,7 @@ MARKS = frozenset((
     "_dynamo.mark_static", "_dynamo.mark_static_address", "_dynamo.nonstrict_trace",
     "_jit_internal._copy_to_script_wrapper", "_jit_internal._drop", "_jit_internal.export",
     "_jit_internal.ignore", "_jit_internal.unused", "jit._drop", "jit._overload_method",
-    "jit._overload", "utils.data.functional_datapipe"))
+    "jit._overload"))
 
 
 #: Modules of which the functions are operators: what Flambeau has elsewhere stands there, too.

@@ -14,6 +14,7 @@ from ._checks import check_batches, check_context, check_dataset, check_order, c
 from ._epoch import Streams, begin, draw_seed, next_seed
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
+from ._pipes import begin_pipe, is_pipe, keeps_workers, with_shuffle, worker_init
 from ._run import LoadHere, Progress, Run, forever, number_jobs
 from .collate import default_collate, default_convert, stacks_tensors
 from .dataset import IterableDataset, Sample
@@ -106,6 +107,7 @@ class DataLoader(Generic[Sample]):
         seed_samples: bool = True,
         shard_iterable: bool = True,
     ) -> None:
+        dataset, shuffle = with_shuffle(dataset, shuffle)
         self._is_iterable = isinstance(dataset, IterableDataset)
         if not self._is_iterable:
             check_dataset(dataset)
@@ -157,6 +159,7 @@ class DataLoader(Generic[Sample]):
         if resume is None:
             self._epoch += 1
             start, skip = streams.state(), 0
+            begin_pipe(self)
             # Kept workers need no new seed, so that PyTorch draws none; here the order of batches
             # does not depend on workers.
             if self._keeps_workers() and draws_like_pytorch(self.generator):
@@ -164,8 +167,12 @@ class DataLoader(Generic[Sample]):
                 seed = next_seed(self.generator)
             else:
                 seed = draw_seed(self.generator)
+            if self.num_workers and is_pipe(self.dataset):
+                draw_seed(self.generator)       # PyTorch draws for a pipeline's workers twice
         else:
             start, seed, skip = resume["start"], resume["seed"], resume["batches"]
+            with streams.at(start):
+                begin_pipe(self)
         mode = self._mode()
         orders = self._orders(mode)
         if mode == "next":
@@ -346,7 +353,7 @@ class DataLoader(Generic[Sample]):
         pool = self._find_pool(fetcher, kind, count, seed)
         prefetch = min(self.prefetch_factor or 2, UNDER_WAY)
         ahead = min(self.num_workers * prefetch, UNDER_WAY * count)
-        keep = self.persistent_workers
+        keep = keeps_workers(self)
         run = Ahead(pool, jobs, count, ahead, self.timeout, self.in_order, keep)
         if keep:
             self._supersede(run)
@@ -384,10 +391,10 @@ class DataLoader(Generic[Sample]):
         from ._processes import ProcessPool
         from ._threads import ThreadPool
 
-        setup = Setup(fetcher, count, count, seed, self.worker_init_fn)
+        setup = Setup(fetcher, count, count, seed, worker_init(self))
         if kind == "thread":
             pool: Any = ThreadPool(setup)
         else:
             pool = ProcessPool(setup, self.multiprocessing_context)
-        self._pool = pool if self.persistent_workers else None
+        self._pool = pool if keeps_workers(self) else None
         return pool

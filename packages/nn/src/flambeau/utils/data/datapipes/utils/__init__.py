@@ -1,0 +1,1 @@
+"""What stages have in common: columns of samples, files, decoders."""
