@@ -264,3 +264,13 @@ def test_sparse_results_are_not_recorded():
         make_fx(lambda x: x.to_sparse())(x)
     module = make_fx(lambda x: x.to_sparse().to_dense() * 2)(x)
     assert module(flambeau.tensor([0.0, 3.0])).tolist() == [0.0, 6.0]
+
+
+def test_marks_of_compatibility_where_pytorch_s_tracer_has_them():
+    from flambeau.fx import _symbolic_trace
+
+    @_symbolic_trace.compatibility(is_backward_compatible=True)
+    def traced(x):
+        return x + 1
+
+    assert traced(1) == 2

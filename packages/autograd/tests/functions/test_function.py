@@ -367,3 +367,32 @@ def test_a_saved_output_has_its_history_in_a_backward_that_is_not_recorded():
     Root.apply(x).sum().backward()
     assert x.grad.tolist() == [0.5, 0.25]
     assert seen == [(True, True)]
+
+
+class OwnNames(Function):
+    """Methods that a program calls as it likes."""
+
+    @staticmethod
+    def _forward(x):
+        return x * 2
+
+    @staticmethod
+    def _applied(g):
+        return g * 2
+
+    @staticmethod
+    def forward(ctx, x):
+        return OwnNames._forward(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return OwnNames._applied(g)
+
+
+def test_names_of_programs_are_free():
+    private = [name for name in vars(Function) if name[0] == "_" and name[1] != "_"]
+    assert private == ["_backward_cls"]    # which PyTorch has
+    x = flambeau.ones(2, requires_grad=True)
+    y = OwnNames.apply(x)
+    y.sum().backward()
+    assert y.tolist() == x.grad.tolist() == [2.0, 2.0]

@@ -1,5 +1,7 @@
 """Hooks around forward."""
 
+import copy
+
 import pytest
 
 from flambeau import nn
@@ -86,3 +88,21 @@ def test_handles_show_the_hooks_of_their_kind():
     assert list(first.hooks_dict_ref()) == [first.id, second.id]
     first.remove()
     assert list(first.hooks_dict_ref()) == [second.id]
+
+
+def test_handles_of_hooks_in_a_program_s_own_dict():
+    hooks, beside, others = {}, {}, {}
+    first = nn.modules.module.RemovableHandle(hooks)
+    with nn.modules.module.RemovableHandle(hooks, extra_dict=[beside, others]) as second:
+        hooks.update({first.id: "first", second.id: "second"})
+        beside[second.id] = others[second.id] = True
+        assert first.id != second.id and first.hooks_dict_ref() is hooks
+        copied = copy.deepcopy((hooks, second))
+        layer = nn.Identity()
+        assert layer.register_forward_hook(print).id not in hooks
+    assert hooks == {first.id: "first"} and not beside and not others
+    second.remove()
+    copied[1].remove()
+    assert copied[0] == {first.id: "first"}
+    nn.modules.module.RemovableHandle(hooks, extra_dict=hooks).remove()
+    assert hooks == {first.id: "first"}

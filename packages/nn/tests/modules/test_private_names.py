@@ -105,3 +105,23 @@ def test_further_names_of_layers():
                 tuple(up._call_impl(library.zeros(1, 1, 2, 2)).shape))
 
     assert found(flambeau) == found(torch)
+
+
+def test_modules_with_other_parameters_in_a_block():
+    layer = nn.Linear(2, 1, bias=False)
+    own, given = layer.weight, {"weight": flambeau.ones(1, 2)}
+    with nn.utils.stateless._reparametrize_module(layer, given):
+        assert layer(flambeau.ones(2)) == 2 and layer.weight is given["weight"]
+        layer.weight = nn.Parameter(flambeau.zeros(1, 2))
+    assert layer.weight is own and given["weight"].tolist() == [[0.0, 0.0]]
+    with (
+        pytest.raises(ValueError, match="inside"),
+        nn.utils.stateless._reparametrize_module(layer, given, tie_weights=True, strict=True),
+    ):
+        raise ValueError("inside")
+    assert layer.weight is own
+    with (
+        pytest.raises(RuntimeError, match="missing key"),
+        nn.utils.stateless._reparametrize_module(layer, {}, strict=True),
+    ):
+        pass

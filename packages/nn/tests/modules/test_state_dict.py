@@ -307,3 +307,37 @@ def test_hooks_before_loading_see_their_part():
     model.load_state_dict(state)
     assert seen == ["1.0.weight", "1.0.old"]
     assert model[1][0].bias.item() == state["1.0.old"].item()
+
+
+class Lenient(nn.Module):
+    """Its entries may be missing, as they are in files that are older than they."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bound", flambeau.zeros(1))
+        self.register_buffer("other", flambeau.zeros(1))
+
+    def get_extra_state(self):
+        return 5
+
+    def set_extra_state(self, state):
+        self.extra = state
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, *lists):
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *lists)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_classes_that_do_not_insist_on_their_entries(strict):
+    net = nn.Sequential(Lenient(), nn.Linear(1, 1))
+    state = net.state_dict()
+    del state["0.bound"], state["0._extra_state"]
+    state["0.other"] = flambeau.ones(1)
+    assert net.load_state_dict(state, strict=strict).missing_keys == []
+    assert net[0].other == 1 and net[0].bound == 0 and not hasattr(net[0], "extra")
+    del state["1.bias"]
+    if strict:
+        with pytest.raises(RuntimeError, match=r'Missing key\(s\) in state_dict: "1.bias"'):
+            net.load_state_dict(state)
+    else:
+        assert net.load_state_dict(state, strict=False).missing_keys == ["1.bias"]

@@ -338,3 +338,32 @@ def test_hashes_are_exclusive_ors_of_the_bits():
         print(torch.hash_tensor(x, 1, keepdim=True).shape, torch.hash_tensor(torch.tensor(1.5)))
         """) == ["tensor(7, dtype=torch.uint64) tensor(9203528050996674560, dtype=torch.uint64)",
                  "torch.Size([5, 1]) tensor(4609434218613702656, dtype=torch.uint64)"]
+
+
+def test_texts_of_tensors_in_parts():
+    assert lines("""
+        import torch
+        from torch._tensor_str import _add_suffixes, _str_intern, _tensor_str
+        x = torch.tensor([[1.5, 2], [3, 4]])
+        print(_add_suffixes("Own(" + _tensor_str(x, 4), ["size=2", "w" * 75], 4, False))
+        print(_add_suffixes("Own(" + _tensor_str(x[0], 4), ["size=2", "b"], 4, True))
+        print(_add_suffixes(_tensor_str(x[:0], 0), [], 0, True), _tensor_str(x[0].half(), 0))
+        print(_str_intern(x, tensor_contents="(own)"), _str_intern(x[0]))
+    """) == ["Own([[1.5000, 2.0000],", "     [3.0000, 4.0000]], size=2,",
+             "    " + "w" * 75 + ")", "Own([1.5000, 2.0000],", "    size=2, b)",
+             "[]) [1.5000, 2.0000]", "tensor((own)) tensor([1.5000, 2.0000])"]
+
+
+def test_what_a_machine_is():
+    assert lines("""
+        import sys
+        from torch.utils.collect_env import (get_cpu_info, get_gcc_version, get_gpu_info,
+                                             get_nvidia_driver_version, run)
+        print(run([sys.executable, "-c", "print(5)"]), run("exit 3")[0])
+        said = {"lscpu": "Model: a", "nvidia-smi": "Driver Version: 5.1 CUDA", "gcc --version":
+                "gcc (own) 12.1\\nfree"}
+        asked = lambda command: (int(command not in said), said.get(command, ""), "")
+        print(get_cpu_info(asked), get_gpu_info(asked), get_nvidia_driver_version(asked),
+              get_gcc_version(asked))
+        print(get_gcc_version(lambda command: (1, "", "not found")))
+    """) == ["(0, '5', '') 3", "Model: a None 5.1 (own) 12.1", "None"]

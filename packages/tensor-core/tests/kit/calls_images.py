@@ -65,6 +65,8 @@ NORMS = {
     "normalize": [_c(lambda lib, x: nn(lib).normalize(x), d=FLOATS),
                   _c(lambda lib, x: nn(lib).normalize(x, p=1.0, dim=-1), d=TWO),
                   _c(lambda lib, x: nn(lib).normalize(x, 3.0, 0, 20.0), d=TWO),
+                  _c(lambda lib, x: nn(lib).normalize(x, dim=(-2, 0)), d=TWO),
+                  _c(lambda lib, x: nn(lib).normalize(x, dim=[1]), d=TWO),
                   _c(lambda lib, x: nn(lib).normalize(x * 0), (2, 3)),
                   _c(lambda lib, x: nn(lib).normalize(x, out=lib.empty(0, dtype=x.dtype)), (2, 3))],
 }

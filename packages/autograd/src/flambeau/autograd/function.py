@@ -189,14 +189,6 @@ class Function:
             return custom.apply_inside(cls, args, kwargs)
         return _applied(cls, args, kwargs)[0]
 
-    @classmethod
-    def _forward(cls, ctx, args, kwargs):
-        if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args, **kwargs)
-        output = cls.forward(*args, **kwargs)
-        cls.setup_context(ctx, args, output)
-        return output
-
 
 class InplaceFunction(Function):
     """Base class of custom functions that write to their input; ``mark_dirty`` is what counts.
@@ -210,13 +202,22 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
+def _run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple, kwargs: dict):
+    """What ``forward`` returns; no method, for programs call theirs ``_forward`` and the like."""
+    if cls.setup_context is Function.setup_context:
+        return cls.forward(ctx, *args, **kwargs)
+    output = cls.forward(*args, **kwargs)
+    cls.setup_context(ctx, args, output)
+    return output
+
+
 def _applied(cls: type[Function], args: tuple, kwargs: dict):
     """The recorded output, and the context."""
     ctx = FunctionCtx()
     ctx.needs_input_grad = tuple([needs_grad(a) for a in args])
     records = is_grad_enabled() and any(ctx.needs_input_grad)
     with no_grad():
-        output = cls._forward(ctx, args, kwargs)
+        output = _run_forward(cls, ctx, args, kwargs)
     return _tie(cls, ctx, args, output, records), ctx
 
 

@@ -14,14 +14,15 @@ import flambeau
 import flambeau.fx._patching as _patching
 from flambeau import nn
 from flambeau.core.homes import is_own, own_module
+from flambeau.fx._compatibility import compatibility
 from flambeau.fx._concrete import PH, PHBase, PHWithMeta, parameters, resolved
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Argument
 from flambeau.fx.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
-__all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing",
-           "is_fx_tracing", "symbolic_trace", "wrap"]
+__all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "compatibility",
+           "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 #: Name of a function under ``wrap``, and the module's names that it is in.
 _wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}

@@ -172,14 +172,19 @@ def _printable(x):
     return x.cfloat() if x.dtype.name == "complex32" else x
 
 
-def with_suffixes(head: str, body: str, tail: list[str]) -> str:
+def numbers_text(x, indent: int) -> str:
+    """The numbers of a tensor, lines after the first indented."""
+    x = x if x.device.type == "cpu" else x.cpu()
+    return "[]" if x.numel() == 0 else _values_text(_printable(x), indent)
+
+
+def with_suffixes(text: str, tail: list[str], indent: int) -> str:
     """``tensor(``, its numbers and what follows them, in lines of the width that was chosen."""
-    text = head + body
     width = len(text) - text.rfind("\n") + 1      # as PyTorch counts
     for part in tail:
         new_line = width + len(part) + 2 > _OPTIONS["linewidth"]
-        text += (",\n" + " " * len(head) if new_line else ", ") + part
-        width = (len(head) if new_line else width + 2) + len(part)
+        text += (",\n" + " " * indent if new_line else ", ") + part
+        width = (indent if new_line else width + 2) + len(part)
     return text + ")"
 
 
@@ -197,12 +202,9 @@ def tensor_text(x, contents: str | None = None) -> str:
     else:
         with _core.DisableTorchFunction():
             plain = x.detach()
-        if plain.device.type != "cpu":
-            plain = plain.cpu()
-        plain = _printable(plain)
-        body = "[]" if x.numel() == 0 else _values_text(plain, len(head))
+        body = numbers_text(plain, len(head))
         tail = _suffixes(x, (default.name, "int64", "bool", complex_of(default)))
-    text = with_suffixes(head, body, tail)
+    text = with_suffixes(head + body, tail, len(head))
     if getattr(x, "_is_param", False):
         return f"Parameter({text})"
     if type(x).__name__ == "Parameter":

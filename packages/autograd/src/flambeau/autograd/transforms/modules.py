@@ -1,7 +1,8 @@
 """Modules as functions of their parameters, by duck typing: ``flambeau.nn`` is not needed."""
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau.core import Tensor, _core, ops
@@ -49,22 +50,29 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
         >>> functional_call(Scale(), {"factor": flambeau.tensor(3.0)}, (flambeau.ones(2),))
         tensor([3., 3.])
     """
-    values = _merged(parameter_and_buffer_dicts)
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with replaced(module, parameter_and_buffer_dicts, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextmanager
+def replaced(module: Any, dicts: Any, tie_weights: bool, strict: bool) -> Iterator[None]:
+    """Let a module have other parameters and buffers inside a ``with`` block."""
+    values = _merged(dicts)
     if tie_weights or strict:
         names = _names_by_tensor(module)
         values = _tied(names, values) if tie_weights else values
         if strict:
             _check_names(names, values)
-    args = () if args is None else args if isinstance(args, tuple) else (args,)
     swaps: list[_Swap] = []
     try:
         for name, value in values.items():
             swaps.append(_Swap(module, name, value))
-        return module(*args, **(kwargs or {}))
+        yield
     finally:
         left = {swap.name: swap.undo() for swap in reversed(swaps)}
-        if isinstance(parameter_and_buffer_dicts, MutableMapping):
-            _give_back(parameter_and_buffer_dicts, left)
+        if isinstance(dicts, MutableMapping):
+            _give_back(dicts, left)
 
 
 def _give_back(given, left) -> None:

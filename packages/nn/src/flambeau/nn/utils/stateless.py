@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau import Tensor
@@ -53,3 +54,21 @@ def functional_call(
     return func.functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
+
+
+@contextmanager
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: MutableMapping[str, Tensor],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> Iterator[None]:
+    """Let a module have other parameters inside a ``with`` block; the dict gets what it assigns.
+
+    The last one that was replaced is put back first, with ``stack_weights`` and without.
+    """
+    from flambeau.autograd.transforms.modules import replaced
+
+    with replaced(module, parameters_and_buffers, tie_weights, strict):
+        yield

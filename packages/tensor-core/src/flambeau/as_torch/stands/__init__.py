@@ -156,7 +156,10 @@ HOMES = {
     **{f"utils.weak.{name}": "weak_references" for name in (
         "TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary")},
     **{f"_tensor_str.{name}": "printing" for name in (
-        "PRINT_OPTS", "_str", "get_printoptions", "printoptions", "set_printoptions")},
+        "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
+        "printoptions", "set_printoptions")},
+    **{f"utils.collect_env.{name}": "environment" for name in (
+        "get_cpu_info", "get_gcc_version", "get_gpu_info", "get_nvidia_driver_version", "run")},
 }
 
 #: The beginning of a name of `torch` itself -> module that makes what begins so.

@@ -40,6 +40,25 @@ def printoptions(**options: Any) -> Iterator[None]:
         printing._OPTIONS.update(before)
 
 
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The text of a tensor, with other contents than its numbers."""
+    return printing.tensor_text(inp, tensor_contents)
+
+
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """The text of a tensor."""
-    return repr(self)
+    return repr(self) if tensor_contents is None else _str_intern(
+        self, tensor_contents=tensor_contents)
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The numbers of a tensor alone, lines after the first indented."""
+    return printing.numbers_text(self, indent)
+
+
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """A text such as ``Index([1, 2]`` with what follows the numbers, and the bracket."""
+    if force_newline and suffixes:
+        first, *suffixes = suffixes
+        tensor_str += ",\n" + " " * indent + first
+    return printing.with_suffixes(tensor_str, suffixes, indent)

@@ -55,10 +55,21 @@ cdef object _get_item(Tensor t, object index):
     view, advanced = _basic(t, index)
     if advanced is None:
         return view if view is not t else _whole_view(t)
+    if _shows_masks(view, advanced):
+        return method_below("index.Tensor", view, [i for i in advanced if i is not Ellipsis])
     mask = _only_mask(view, advanced)
     if mask is not None and (<Tensor>mask)._ndim == (<Tensor>view)._ndim:
         return _operators["masked_select"](view, mask)
     return _operators["index"](view, _spread(view, advanced))
+
+
+cdef bint _shows_masks(Tensor view, list advanced) except -1:
+    """Whether a class is shown this call with its masks, not with the positions that they choose:
+    where none of it is recorded."""
+    if not fl_showing_below or fl_below_off or not any([_is_mask(i) for i in advanced]):
+        return False
+    return any([is_dispatched(i) for i in (view, *advanced)]) and \
+        not (fl_thread.mode & <uint32_t>FL_M_GRAD and view.requires_grad)
 
 
 cdef object _whole_view(Tensor t):

@@ -17,4 +17,4 @@ def text(x: Any) -> str:
              f"zero_point={quantizer.zero_point}"]
     if quantizer.axis is not None:
         tail.append(f"axis={quantizer.axis}")
-    return with_suffixes(head, body, tail)
+    return with_suffixes(head + body, tail, len(head))

@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 _ids = itertools.count()
 
 
+def _free_number(hooks: dict[int, Any]) -> int:
+    return next(number for number in _ids if number not in hooks)  # others were unpickled
+
+
 class Hook(NamedTuple):
     """A registered function and how it is called."""
 
@@ -32,7 +36,7 @@ class HookTable(dict[int, Hook]):
 
     def add(self, hook: Hook, first: bool = False, owner: Any = None) -> RemovableHandle:
         """Register a hook behind the others, or before them."""
-        number = next(number for number in _ids if number not in self)  # others were unpickled
+        number = _free_number(self)
         older = dict(self) if first else {}
         if first:
             self.clear()
@@ -82,6 +86,12 @@ class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
 class RemovableHandle:
     """What registering a hook returns; ``remove()`` takes the hook out again.
 
+    Args:
+        hooks_dict: The hooks by number; of a program's own, too, which then adds one under ``id``.
+        number: The number of the hook, else one that is free.
+        owner: The module that the hooks are of.
+        extra_dict: A dict, or a list of dicts, that lose what they have under the number, too.
+
     Example:
         >>> from flambeau import nn
         >>> layer = nn.Identity()
@@ -92,26 +102,33 @@ class RemovableHandle:
         >>> _ = layer(1)
     """
 
-    def __init__(self, hooks: HookTable, number: int, owner: Any = None) -> None:
-        self._hook_table = hooks
+    def __init__(self, hooks_dict: dict[int, Any], number: int | None = None, owner: Any = None,
+                 *, extra_dict: Any = None) -> None:
+        self._hook_table = hooks_dict
         self._owner = None if owner is None else weakref.ref(owner)
-        self.id = number
-        self._kind = hooks[number].kind if number in hooks else ""
+        self.id = _free_number(hooks_dict) if number is None else number
+        self._kind = getattr(hooks_dict.get(self.id), "kind", "")
+        self._extra = extra_dict if isinstance(extra_dict, list) else [extra_dict or {}]
 
-    def __getstate__(self) -> tuple[HookTable, int, Any]:
+    def __getstate__(self) -> tuple[dict[int, Any], int, Any, Any]:
         """The module itself for the weak reference, so that a copy belongs to the copied module."""
-        return self._hook_table, self.id, None if self._owner is None else self._owner()
+        owner = None if self._owner is None else self._owner()
+        return self._hook_table, self.id, owner, self._extra
 
-    def __setstate__(self, state: tuple[HookTable, int, Any]) -> None:
-        RemovableHandle.__init__(self, *state)
+    def __setstate__(self, state: tuple[dict[int, Any], int, Any, Any]) -> None:
+        RemovableHandle.__init__(self, *state[:3], extra_dict=state[3])
 
     def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
         """The hooks that stand beside this one, functions by number."""
-        return {i: hook.function for i, hook in self._hook_table.items() if hook.kind == self._kind}
+        hooks = self._hook_table
+        if not isinstance(hooks, HookTable):
+            return hooks
+        return {i: hook.function for i, hook in hooks.items() if hook.kind == self._kind}
 
     def remove(self) -> None:
         """Take the hook out; doing it twice is harmless."""
-        self._hook_table.pop(self.id, None)
+        for hooks in (self._hook_table, *self._extra):
+            hooks.pop(self.id, None)
         owner = None if self._owner is None else self._owner()
         if owner is not None and owner._hook_table is self._hook_table and not self._hook_table:
             owner._hook_table = None  # a module without hooks is called without looking for them

@@ -46,6 +46,7 @@ class Loading:
         self.versions = versions or {}
         self.strict = strict
         self.assign = assign
+        self.lists_missing = True
         self.missing: list[str] = []
         self.reported: list[str] = []
         self.errors: list[str] = []
@@ -137,7 +138,7 @@ class Loading:
     def _plan_tensor(self, module: Any, name: str, key: str, target: Tensor) -> None:
         if key not in self.state:
             version = self._metadata(key.removesuffix(name)).get("version")
-            if not module._may_lack(name, version):
+            if self.lists_missing and not module._may_lack(name, version):
                 self.missing.append(key)
             return
         self.used.add(key)
@@ -167,7 +168,8 @@ class Loading:
 
     def _plan_extra(self, module: Any, key: str) -> None:
         if key not in self.state:
-            self.missing.append(key)
+            if self.lists_missing:
+                self.missing.append(key)
             return
         self.used.add(key)
         self.extras.append((module, self.state[key]))

@@ -161,6 +161,7 @@ class State(Tree, Hooks):
             unexpected_keys,
             error_msgs,
         )
+        loading.lists_missing = strict  # what an override asks for, whoever loads the whole
         loading.plan_own(self, prefix)
         if strict:
             unexpected_keys.extend(loading.left_over(self, prefix))

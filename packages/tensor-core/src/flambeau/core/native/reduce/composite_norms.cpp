@@ -30,9 +30,9 @@ int fl_call_norm(const fl_op *op, const fl_value *in, int n, fl_value *out) {
 }
 
 int fl_call_normalize(const fl_op *op, const fl_value *in, int n, fl_value *out) {
-    fl_value dims = fl_ints_value(&in[2].i, 1), keep = fl_int_value(1);
+    fl_value keep = fl_int_value(1);
     keep.tag = FL_BOOLEAN;
-    Made length(fl_compose(FL_OP_norm_of, in[0], in[1], dims, keep));
+    Made length(fl_compose(FL_OP_norm_of, in[0], in[1], in[2], keep));
     if (!length)
         return -1;
     Made divisor(fl_compose(FL_OP_clamp_min, fl_tensor_value(length), in[3]));

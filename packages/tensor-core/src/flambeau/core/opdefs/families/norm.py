@@ -58,7 +58,7 @@ OPDEFS = (
               " Float k=1.0)", forms=_NN,
               doc="Divides by a power of the mean square over neighbouring channels.",
               autocast="float32 on gpu"),
-    composite("normalize(Tensor input, Float p=2.0, Int dim=1, Float eps=1e-12)", forms=_NN,
+    composite("normalize(Tensor input, Float p=2.0, Dims dim=(1,), Float eps=1e-12)", forms=_NN,
               out=True, call="normalize",
-              doc="Divides by the p-norm over a dimension, at least ``eps``.", overlap="partial"),
+              doc="Divides by the p-norm over dimensions, at least ``eps``.", overlap="partial"),
 )
