@@ -286,22 +286,26 @@ def test_the_class_is_printed():
     assert repr(Inside(flambeau.ones(2))) == "Inside([1.0, 1.0])"
 
 
+class SeesMasks(Wrapped):
+    """Notes the dtypes of indices."""
+
+    dtypes: list = []
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is aten.index.Tensor:
+            cls.dtypes.append([i if i is None else i.dtype for i in args[1]])
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
 def test_masks_are_shown_as_they_are(x):
     whole, plain = x.inner[0] > 0, x.inner
     for index, masks in ((plain > 2, 1), ((slice(None), whole), 1), ((Ellipsis, whole), 1),
                          ((flambeau.tensor([True, False]), whole), 2), ((0, whole), 1)):
-        shown = []
-
-        class Sees(Wrapped):
-            @classmethod
-            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-                if func is aten.index.Tensor:
-                    shown.append([i if i is None else i.dtype for i in args[1]])
-                return super().__torch_dispatch__(func, types, args, kwargs)
-
-        got = Sees(plain)[index]
-        assert isinstance(got, Sees) and flambeau.equal(got.inner, plain[index])
-        (dtypes,) = shown
+        SeesMasks.dtypes.clear()
+        got = SeesMasks(plain)[index]
+        assert isinstance(got, SeesMasks) and flambeau.equal(got.inner, plain[index])
+        (dtypes,) = SeesMasks.dtypes
         assert dtypes.count(flambeau.bool) == masks and set(dtypes) <= {None, flambeau.bool}
 
 

@@ -158,7 +158,7 @@ HOMES = {
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
-    **{f"utils.collect_env.{name}": "environment" for name in (
+    **{f"utils.collect_env.{name}": "utils._environment" for name in (
         "get_cpu_info", "get_gcc_version", "get_gpu_info", "get_nvidia_driver_version", "run")},
 }
 
