@@ -10,9 +10,15 @@ const int64_t BAND_PIXELS = 252;
 const int64_t MAX_PADDED_BYTES = 8 << 20;
 /* Weights that are not packed yet are packed for each band: worth it for late layers, which have
  * many taps and so few pixels that strips of them would be filled badly. */
-const int64_t MIN_TAPS = 64;
+const int64_t MIN_TAPS = 128;
+const int64_t MIN_TAPS_OF_ONE_PIXEL = 64;
 const int64_t MIN_PACKING_TAPS = 1024;
 const int64_t MAX_PACKING_PIXELS = 128;
+/* Beyond, strips are gathered from rows that are split element by element. */
+const int64_t MAX_SPLIT_STRIDE = 2;
+/* Products for each element of the padded copy, which several threads write and all read: strips
+ * are as fast as direct sums of less work. */
+const int64_t MIN_PRODUCTS = 256;
 const int64_t ITEMS_PER_THREAD = 4;
 
 thread_local const fl_conv_packed *offered = nullptr;
@@ -137,7 +143,9 @@ void finish(const Job &job, int64_t group, int64_t block, int64_t first, int64_t
 void run_block(const Job &job, int64_t group, int64_t block, int64_t first, int64_t last,
                const Work &work) {
     int64_t taps = fl_conv_taps(job.p), size = ceil_div(taps, slabs_of(taps));
+    int64_t channels = job.p.o - block * job.channels;
     fl_conv_direct_block b = {job.planes.data, work.pixels, job.taps, last - first, 0,
+                              channels < job.channels ? channels : job.channels,
                               nullptr, nullptr, work.sums};
     for (int64_t c = 0; c < job.channels; c++) {
         int64_t channel = block * job.channels + c;
@@ -187,18 +195,39 @@ int64_t parts_of(int64_t items, int64_t blocks) {
     return parts;
 }
 
+/* Whole tiles, in bands as even as can be, and as many for each thread as for any other. */
+int64_t pixels_of_band(int64_t pixels) {
+    int64_t threads = fl_get_num_threads(), unit = kernels()->pixels;
+    int64_t bands = ceil_div(pixels, BAND_PIXELS);
+    if (bands > threads)
+        bands = ceil_div(bands, threads) * threads;
+    return ceil_div(ceil_div(pixels, bands), unit) * unit;
+}
+
 bool lies_in_order(const fl_conv &p, const fl_conv_weight &w) {
     int64_t window = p.y.size * p.x.size;
     return w.x == 1 && w.y == p.x.size && w.in == window;
 }
 
+/* Enough to do for each sum, and at most a sixteenth of the lanes without work. */
+bool fills_tiles(const fl_conv &p) {
+    int64_t lanes = kernels()->channels / 2, all = ceil_div(p.o, lanes) * lanes;
+    int64_t least = p.y.size * p.x.size == 1 ? MIN_TAPS_OF_ONE_PIXEL : MIN_TAPS;
+    return fl_conv_taps(p) >= least && p.o >= 2 * lanes && 15 * all <= 16 * p.o;
+}
+
+bool is_worth_padding(const fl_conv &p) {
+    Planes planes = planes_of(p, nullptr);
+    return !planes.is_padded || p.o * fl_conv_taps(p) * fl_conv_pixels(p) >=
+                                    MIN_PRODUCTS * p.c * planes.h * planes.w;
+}
+
 bool is_faster(const fl_conv &p, bool is_packed) {
     int64_t taps = fl_conv_taps(p), pixels = p.n * fl_conv_pixels(p);
-    if (taps < MIN_TAPS || p.o < kernels()->channels)
-        return false;
     if (fl_conv_pointwise(p) && pixels > MAX_PACKING_PIXELS)
         return false;                   /* vectors along pixels need no copy at all */
-    return is_packed || (taps >= MIN_PACKING_TAPS && pixels <= MAX_PACKING_PIXELS);
+    return (is_packed && is_worth_padding(p)) || p.x.stride > MAX_SPLIT_STRIDE ||
+           (taps >= MIN_PACKING_TAPS && pixels <= MAX_PACKING_PIXELS);
 }
 
 }  // namespace
@@ -215,7 +244,7 @@ const float *fl_conv_take_packed(const void *weight, fl_conv_layout layout) {
 
 int64_t fl_conv_packed_elements(const fl_conv &p) {
     int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
-    if (!channels || taps < MIN_TAPS || p.o < channels || fl_conv_pointwise(p))
+    if (!channels || !fills_tiles(p) || !is_faster(p, true))
         return 0;
     return p.groups * ceil_div(p.o, channels) * channels * taps;
 }
@@ -237,8 +266,8 @@ int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &w
                    const float *bias, float *out, const fl_epilogue *epilogue) {
     const float *packed = fl_conv_take_packed(weight.data, FL_CONV_DIRECT);
     int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
-    if (!channels || !lies_in_order(p, weight) || p.y.padding < 0 || p.x.padding < 0 ||
-        !is_faster(p, packed))
+    if (!channels || !fills_tiles(p) || !lies_in_order(p, weight) || p.y.padding < 0 ||
+        p.x.padding < 0 || !is_faster(p, packed))
         return 0;
     Planes planes = planes_of(p, input);
     int64_t size = p.n * p.groups * p.c * planes.h * planes.w * (int64_t)sizeof(float);
@@ -253,9 +282,7 @@ int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &w
     }
     set_taps(p, planes, offsets.as<int64_t>());
     int64_t pixels = p.n * fl_conv_pixels(p), blocks = ceil_div(p.o, channels);
-    int64_t unit = kernels()->pixels;
-    int64_t band = ceil_div(ceil_div(pixels, ceil_div(pixels, BAND_PIXELS)), unit) * unit;
-    int64_t bands = ceil_div(pixels, band);
+    int64_t band = pixels_of_band(pixels), bands = ceil_div(pixels, band);
     Job job = {p, planes, weight, packed, bias, out, epilogue, offsets.as<int64_t>(), channels,
                blocks, bands, band, parts_of(p.groups * bands, blocks)};
     return run_job(job) ? 1 : -1;

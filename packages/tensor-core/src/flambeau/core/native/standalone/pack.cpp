@@ -88,8 +88,13 @@ class Packer {
         fl_conv p = {1, groups, shape[1], shape[0] / groups};
         p.y = window(shape[2], step, 0);
         p.x = window(shape[3], step, 1);
-        if (out.size() < 2)
+        if (out.size() < 2 || node.args[0].kind != Arg::VALUE)
             return p;
+        const std::vector<Dim> &image = graph_.types[(size_t)node.args[0].integer].shape;
+        if (image.size() != out.size())
+            return p;
+        p.h = pixels(image[image.size() - 2]);
+        p.w = pixels(image.back());
         p.oh = pixels(out[out.size() - 2]);
         p.ow = pixels(out.back());
         return p;

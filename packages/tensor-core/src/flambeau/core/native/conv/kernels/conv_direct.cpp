@@ -12,56 +12,64 @@ const int VECTORS = 2;
 const int L = Lanes<float>::COUNT;
 const int CHANNELS = VECTORS * L;
 
-template <int ROWS> void multiply_tile(const fl_conv_direct_block &b, int64_t first) {
+template <int ROWS, int V> void multiply_tile(const fl_conv_direct_block &b, int64_t first) {
     float *sums = b.sums + first * CHANNELS;
     const float *weights = b.weights, *from[ROWS];
-    Vector<float> sum[ROWS][VECTORS];
+    Vector<float> sum[ROWS][V];
 #pragma GCC unroll 16
     for (int i = 0; i < ROWS; i++) {
         from[i] = b.input + b.pixels[first + i];
 #pragma GCC unroll 16
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < V; v++)
             sum[i][v] = load(b.start ? b.start + v * L : sums + i * CHANNELS + v * L);
     }
     for (int64_t t = 0; t < b.tap_count; t++, weights += CHANNELS) {
-        Vector<float> row[VECTORS];
+        Vector<float> row[V];
 #pragma GCC unroll 16
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < V; v++)
             row[v] = load(weights + v * L);
         int64_t tap = b.taps[t];
 #pragma GCC unroll 16
         for (int i = 0; i < ROWS; i++) {
             Vector<float> element = splat(from[i][tap]);
 #pragma GCC unroll 16
-            for (int v = 0; v < VECTORS; v++)
+            for (int v = 0; v < V; v++)
                 sum[i][v] = fma(element, row[v], sum[i][v]);
         }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < ROWS; i++)
 #pragma GCC unroll 16
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < V; v++)
             store(sums + i * CHANNELS + v * L, sum[i][v]);
 }
 
 /* Rest: how many pixels the last tile has. */
-template <int ROWS> void multiply_last(const fl_conv_direct_block &b, int64_t first, int64_t rows) {
+template <int ROWS, int V>
+void multiply_last(const fl_conv_direct_block &b, int64_t first, int64_t rows) {
     if (rows == ROWS)
-        multiply_tile<ROWS>(b, first);
+        multiply_tile<ROWS, V>(b, first);
     else if constexpr (ROWS > 1)
-        multiply_last<ROWS - 1>(b, first, rows);
+        multiply_last<ROWS - 1, V>(b, first, rows);
 }
 
-void multiply(const fl_conv_direct_block *b) {
-    int64_t left = b->pixel_count, first = 0;
+template <int V> void multiply_vectors(const fl_conv_direct_block &b) {
+    int64_t left = b.pixel_count, first = 0;
     for (; left >= 2 * PIXELS || left == PIXELS; left -= PIXELS, first += PIXELS)
-        multiply_tile<PIXELS>(*b, first);
+        multiply_tile<PIXELS, V>(b, first);
     for (; left > 0;) {                 /* the last two share what is left */
         int64_t rows = left > PIXELS ? (left + 1) / 2 : left;
-        multiply_last<PIXELS>(*b, first, rows);
+        multiply_last<PIXELS, V>(b, first, rows);
         left -= rows;
         first += rows;
     }
+}
+
+void multiply(const fl_conv_direct_block *b) {
+    if (b->channels > L)
+        multiply_vectors<VECTORS>(*b);
+    else
+        multiply_vectors<1>(*b);
 }
 
 /* A square block of in's rows, `rows` of them, to the columns of out. */

@@ -12,7 +12,7 @@ static const int64_t FL_DIRECT_TAPS = 256;      /* taps that are multiplied at o
 struct fl_conv_direct_block {
     const float *input;         /* pixel i reads input[pixels[i] + taps[t]] */
     const int64_t *pixels, *taps;
-    int64_t pixel_count, tap_count;
+    int64_t pixel_count, tap_count, channels;   /* of these, whole vectors are summed */
     const float *weights;       /* [tap][channel of the block] */
     const float *start;         /* of each channel; NULL: sums go on */
     float *sums;                /* [pixel][channel of the block] */
