@@ -68,6 +68,41 @@ def nested_map(condition: Any, function: Any, condition_msg: Any = None) -> Any:
     return mapped
 
 
+ORD_FIRST = ("norm",)
+SAME_SHAPE = ("softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod")
+
+
+def input_mask(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
+    """`torch.masked._input_mask`: which elements take part, of the input's shape."""
+    sparse = importlib.import_module("flambeau.masked._sparse")
+    if mask is not None:
+        return sparse.dense(mask).expand(input.shape)
+    if str(input.layout) != "torch.strided":
+        return sparse.stored(input)
+    return importlib.import_module("flambeau").ones_like(input) == 1
+
+
+def canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
+    """`torch.masked._canonical_dim`: dimensions, none negative, in order."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    return tuple(sorted(d % ndim if ndim else 0 for d in (dim if isinstance(dim, list | tuple)
+                                                          else (dim,))))
+
+
+def output_mask(op: Any, input: Any, *args: Any, dim: Any = None, keepdim: bool = False,
+                mask: Any = None, **kwargs: Any) -> Any:
+    """`torch.masked._output_mask`: which elements of a result some element took part in."""
+    both = input_mask(input, mask=mask)
+    if op.__name__ in SAME_SHAPE:
+        return both
+    place = 1 if op.__name__ in ORD_FIRST else 0
+    dim = args[place] if len(args) > place else dim
+    if dim is None:
+        dim = tuple(range(input.ndim))
+    return both if dim == () else both.any(dim, keepdim=keepdim)
+
+
 class InferredType:
     """`torch._C._jit_try_infer_type`: the type of a value, which is Python's here."""
 

@@ -5,8 +5,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.core import _core, functions
+from flambeau.core import _core, functions, layouts
 from flambeau.core.dtypes import iinfo
+from flambeau.masked._sparse import dense, reduced_sparse
 from flambeau.masked._tensor import MaskedTensor, as_masked_tensor
 
 #: Operators and other functions by name.
@@ -21,6 +22,7 @@ def masked_parts(input: Any, mask: Any) -> tuple[Any, Any]:
     if mask is not None and mask.dtype is not _core._dtype_named("bool"):
         raise TypeError(f"mask has dtype {mask.dtype}; it is of bool, e.g. x != 0")
     if mask is not None:
+        mask = dense(mask)
         mask = mask.expand(data.shape) if tuple(mask.shape) != tuple(data.shape) else mask
     both = mask if own is None else own if mask is None else own & mask
     return data, both
@@ -55,6 +57,8 @@ def reduced(input: Any, mask: Any, dim: Dims, keepdim: bool,
     """What ``compute(data, mask, dims)`` gives; for a masked tensor with the mask of the result."""
     data, wanted = masked_parts(input, mask)
     dims = reduced_dims(data, dim)
+    if data.layout is not layouts.strided:
+        return reduced_sparse(data, wanted, dims, keepdim, compute)
     result = compute(data, wanted, dims)
     if not isinstance(input, MaskedTensor):
         return result
