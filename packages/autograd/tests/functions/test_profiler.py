@@ -1,7 +1,9 @@
 """The profiler's numbers, and the drawing of graphs."""
 
+import gzip
 import json
 import shutil
+import threading
 
 import pytest
 from numbers_for_tests import reals
@@ -10,7 +12,14 @@ import flambeau
 from flambeau.autograd import graph
 from flambeau.autograd.profiler import record_function
 from flambeau.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, schedule
+from flambeau.core import blocks
+from flambeau.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    schedule,
+    tensorboard_trace_handler,
+)
 
 
 def profiled(**options):
@@ -265,3 +274,95 @@ def test_what_programs_ask_of_a_profile():
     times = [event.duration for event in prof.events() if not event.named]
     assert prof.self_cpu_time_total == pytest.approx(sum(times) / 1000)
     assert prof.total_average().count == len(times)
+
+
+def test_steps_of_optimizers_and_loaders_have_rows():
+    nn = pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    data = pytest.importorskip("flambeau.utils.data", reason="needs flambeau-nn")
+    optim = pytest.importorskip("flambeau.optim", reason="needs flambeau-optim")
+
+    class Own(optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    model = nn.Linear(3, 1)
+    loader = data.DataLoader(data.TensorDataset(flambeau.ones(6, 3)), batch_size=2)
+
+    def train(kind, several):
+        optimizer = kind(model.parameters(), lr=0.1)
+        with profile() as prof:
+            for (x,) in loader:
+                optimizer.zero_grad()
+                model(x).sum().backward()
+                optimizer.step()
+        rows = {row.key: row for row in prof.key_averages() if "#" in row.key}
+        name = kind.__name__
+        assert {key: row.count for key, row in rows.items()} == {
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__": several + 1,
+            f"Optimizer.step#{name}.step": several,
+            f"Optimizer.zero_grad#{name}.zero_grad": several}
+        assert rows[f"Optimizer.step#{name}.step"].cpu_time_total > 0
+
+    train(optim.SGD, 3)
+    train(Own, 3)
+    assert not blocks.watchers
+    seen = []
+    optimizer = optim.Adam(model.parameters())
+    optimizer.register_step_pre_hook(lambda *given: seen.append("hook"))
+    with profile():
+        optimizer.step()
+    assert seen == ["hook"] and optimizer._step_count == 1
+
+
+def test_workers_of_loaders_have_rows():
+    data = pytest.importorskip("flambeau.utils.data", reason="needs flambeau-nn")
+    with profile() as prof:
+        list(data.DataLoader(range(4), batch_size=2, num_workers=1))
+    counts = {row.key: row.count for row in prof.key_averages() if "#" in row.key}
+    assert counts == {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__": 3}
+
+
+def test_scheduled_steps_have_rows_and_other_threads_none():
+    seen = []
+
+    def ready(prof):
+        seen.append([event.name for event in prof.events() if event.named])
+
+    with profile(schedule=schedule(wait=1, warmup=0, active=2, repeat=1),
+                 on_trace_ready=ready) as prof:
+        for _ in range(4):
+            flambeau.ones(2) + 1
+            prof.step()
+    assert seen == [["ProfilerStep#1", "ProfilerStep#2"]]
+    with profile() as prof:
+        thread = threading.Thread(target=lambda: blocks.block("other").__enter__())
+        thread.start()
+        thread.join()
+        with blocks.block("mine"):
+            pass
+    assert [event.name for event in prof.events() if event.named] == ["mine"]
+
+
+def test_traces_and_stacks_as_files(tmp_path):
+    with profile() as prof:
+        with record_function("outer"), record_function("inner"):
+            flambeau.ones(2) + 1
+        flambeau.ones(2).exp()
+    prof.add_metadata("run", "first")
+    prof.add_metadata_json("sizes", "[1, 2]")
+    prof.export_chrome_trace(tmp_path / "trace.json.gz")
+    written = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
+    assert written["run"] == "first" and written["sizes"] == [1, 2]
+    assert {"outer", "inner", "aten::exp"} <= {event["name"] for event in written["traceEvents"]}
+    prof.export_stacks(tmp_path / "stacks", "self_cpu_time_total")
+    lines = [line.rpartition(" ")[0] for line in (tmp_path / "stacks").read_text().splitlines()]
+    assert "outer;inner;aten::add" in lines and "aten::exp" in lines
+    with pytest.raises(ValueError, match="self_cpu_time_total"):
+        prof.export_stacks(tmp_path / "stacks", "self_cuda_time_total")
+    folder = tmp_path / "traces"
+    with profile(on_trace_ready=tensorboard_trace_handler(folder, use_gzip=True)):
+        flambeau.ones(2) + 1
+    assert [path.name for path in folder.iterdir()] == ["flambeau.1.pt.trace.json.gz"]
+    row = prof.key_averages()[0]
+    assert row.cpu_time_total_str.endswith("s") and row.cpu_memory_usage == row.bytes
+    assert row.self_device_time_total == row.device_time_total == 0

@@ -1,6 +1,7 @@
 """What a profile recorded, summed up and as a table."""
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from dataclasses import dataclass
@@ -77,6 +78,16 @@ class FunctionEvent:
     cpu_time = cpu_time_total
 
     @property
+    def self_cpu_memory_usage(self) -> int:
+        """Bytes of the tensors it made, without those of the events inside."""
+        return self.bytes
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        """``cpu_time_total`` with its unit."""
+        return _time(self.cpu_time_total)
+
+    @property
     def self_cpu_time_total(self) -> float:
         """Microseconds without those of the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
@@ -131,6 +142,31 @@ class KernelSum:
     def cuda_time_total(self) -> float:
         """0: what runs on a CPU is recorded."""
         return 0.0
+
+    device_time_total = self_device_time_total = self_cuda_time_total = cuda_time_total
+    device_time = cuda_time = cuda_time_total
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        """Bytes of the tensors that were made."""
+        return self.bytes
+
+    self_cpu_memory_usage = cpu_memory_usage
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        """``cpu_time_total`` with its unit."""
+        return _time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        """``self_cpu_time_total`` with its unit."""
+        return _time(self.self_cpu_time_total)
+
+    @property
+    def cpu_time_str(self) -> str:
+        """``cpu_time`` with its unit."""
+        return _time(self.cpu_time)
 
     def add(self, other: FunctionEvent | KernelSum) -> KernelSum:
         """Count an event, or other sums, in.
@@ -196,11 +232,13 @@ class EventList(list[Any]):
         """Microseconds of all events, each counted once."""
         return sum(row.self_cpu_time_total for row in self)
 
-    def export_chrome_trace(self, path: str | Path) -> None:
+    def export_chrome_trace(self, path: str | Path,
+                            metadata: dict[str, Any] | None = None) -> None:
         """Write the events for chrome://tracing or Perfetto.
 
         Args:
-            path: the file, JSON.
+            path: the file, JSON; compressed where it ends in ``.gz``.
+            metadata: what is written beside the events.
         """
         events = [{"name": e.name, "ph": "X", "ts": e.time_range.start, "dur": e.cpu_time_total,
                    "pid": os.getpid(), "tid": e.thread, "cat": _category(e),
@@ -208,8 +246,23 @@ class EventList(list[Any]):
                             **({"node": e.node} if e.node else {}),
                             **({"shapes": str(e.input_shapes)} if e.input_shapes else {})}}
                   for e in self]
-        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
-        Path(path).write_text(text)
+        text = json.dumps({**(metadata or {}), "traceEvents": events, "displayTimeUnit": "ms"})
+        content = text.encode()
+        Path(path).write_bytes(
+            gzip.compress(content) if str(path).endswith(".gz") else content)
+
+    def export_stacks(self, path: str | Path) -> None:
+        """Write the time of each operator below the scopes it ran in, for flame graphs.
+
+        Args:
+            path: the file.
+        """
+        spent: dict[str, float] = {}
+        for event in self:
+            if not event.named:
+                stack = ";".join([*filter(None, str(event.scope or "").split(".")), event.name])
+                spent[stack] = spent.get(stack, 0.0) + event.self_cpu_time_total
+        Path(path).write_text("".join(f"{stack} {round(time)}\n" for stack, time in spent.items()))
 
     def table(self, sort_by: str | None = "cpu_time_total", row_limit: int = 100,
               max_src_column_width: int = 75, max_name_column_width: int | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -13,9 +14,10 @@ from typing import Any
 from flambeau.autograd._engine import Recorder
 from flambeau.autograd._profiled import EventList, FunctionEvent, KernelSum
 from flambeau.autograd._schedule import ProfilerAction
-from flambeau.core import _core, scope, scope_path
+from flambeau.core import _core, blocks, scope, scope_path
 
-__all__ = ["EventList", "FunctionEvent", "KernelSum", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "KernelSum", "kineto_available", "profile",
+           "record_function"]
 
 
 _GROUPS: dict[str, Callable[[FunctionEvent], str]] = {
@@ -84,7 +86,8 @@ class profile:
         self._records = False
         self._events: EventList | None = None
         self._blocks: list[FunctionEvent] = []
-        self._thread = 0
+        self._metadata: dict[str, Any] = {}
+        self._step_began = self._thread = 0
 
     def __enter__(self) -> profile:
         self._thread = threading.get_native_id()
@@ -110,7 +113,10 @@ class profile:
         self._blocks = []
         self._recorder.__enter__()
         self._records = True
+        self._step_began = time.monotonic_ns()
         _core.watch_runs(self._note_loops)
+        if not _recording:
+            blocks.watchers.append(_note_block)
         _recording.setdefault(self._thread, []).append(self)
 
     def _end(self) -> None:
@@ -120,6 +126,8 @@ class profile:
         _recording[self._thread].remove(self)
         if not _recording[self._thread]:
             del _recording[self._thread]
+        if not _recording:
+            blocks.watchers.remove(_note_block)
 
     def _note_loops(self, plan: Any, why: str, begin: int, end: int, *rest: Any) -> None:
         """Keep loops that ran in a compiled call, for kernels that had waited."""
@@ -146,6 +154,10 @@ class profile:
         self.step_num += 1
         if not self.enabled or self.schedule is None:
             return
+        if self._records:
+            now = time.monotonic_ns()
+            self._note(f"ProfilerStep#{self.step_num - 1}", self._step_began, now, "")
+            self._step_began = now
         if self._records and (saves or self._action() not in _RECORDED):
             self._end()
         if saves and self.on_trace_ready is not None:
@@ -229,14 +241,66 @@ class profile:
         """Write the events for chrome://tracing or Perfetto.
 
         Args:
-            path: the file, JSON.
+            path: the file, JSON; compressed where it ends in ``.gz``.
         """
-        self.events().export_chrome_trace(path)
+        self.events().export_chrome_trace(path, self._metadata)
+
+    def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
+        """Write the time of each operator below the scopes it ran in, for flame graphs.
+
+        Args:
+            path: the file: lines of scopes and a name between semicolons, and microseconds.
+            metric: accepted as in PyTorch; ``self_cpu_time_total`` is written.
+
+        Raises:
+            ValueError: the metric is of another device.
+        """
+        if metric != "self_cpu_time_total":
+            raise ValueError(f"export_stacks(): metric={metric!r}: what runs on the CPU is "
+                             "recorded; write self_cpu_time_total")
+        self.events().export_stacks(path)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Keep a string that is written into traces.
+
+        Args:
+            key: its name.
+            value: the string.
+        """
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Keep JSON that is written into traces.
+
+        Args:
+            key: its name.
+            value: the JSON.
+        """
+        self._metadata[key] = json.loads(value)
+
+    preset_metadata_json = add_metadata_json
+
+
+def _note_block(name: str, begin: int, end: int) -> None:
+    """Tell the profiles that record in this thread of a block."""
+    for recorder in _recording.get(threading.get_native_id(), ()):
+        recorder._note(name, begin, end, scope_path())
 
 
 def _when(event: FunctionEvent) -> tuple[int, int]:
     """The order of events: a block stands before what runs inside it."""
     return event.start, -event.duration
+
+
+def kineto_available() -> bool:
+    """True: whatever PyTorch's newer profiler records is recorded here.
+
+    Example:
+        >>> from flambeau.profiler import kineto_available
+        >>> kineto_available()
+        True
+    """
+    return True
 
 
 class _Inside:
@@ -283,8 +347,7 @@ class record_function:
         inner, begin = self._open.pop()
         end = time.monotonic_ns()
         if _recording:
-            for recorder in _recording.get(threading.get_native_id(), ()):
-                recorder._note(self.name, begin, end, scope_path())
+            _note_block(self.name, begin, end)
         inner.__exit__(*exception)
 
     def __call__(self, function: Callable) -> Callable:

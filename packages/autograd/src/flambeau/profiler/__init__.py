@@ -10,12 +10,13 @@ from flambeau.autograd.profiler import (
     EventList,
     FunctionEvent,
     KernelSum,
+    kineto_available,
     profile,
     record_function,
 )
 
 __all__ = ["EventList", "FunctionEvent", "KernelSum", "ProfilerAction", "ProfilerActivity",
-           "profile", "record_function", "schedule", "supported_activities",
+           "kineto_available", "profile", "record_function", "schedule", "supported_activities",
            "tensorboard_trace_handler"]
 
 
@@ -37,13 +38,14 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
-def tensorboard_trace_handler(dir_name: str | Path,
-                              worker_name: str = "flambeau") -> Callable[[profile], None]:
+def tensorboard_trace_handler(dir_name: str | Path, worker_name: str | None = None,
+                              use_gzip: bool = False) -> Callable[[profile], None]:
     """A function for ``on_trace_ready`` that writes Chrome traces into a folder.
 
     Args:
         dir_name: the folder; made if absent.
-        worker_name: how the files' names begin.
+        worker_name: how the files' names begin; ``"flambeau"`` when left out.
+        use_gzip: whether they are compressed.
 
     Returns:
         The function.
@@ -64,6 +66,7 @@ def tensorboard_trace_handler(dir_name: str | Path,
         nonlocal count
         count += 1
         folder.mkdir(parents=True, exist_ok=True)
-        prof.export_chrome_trace(folder / f"{worker_name}.{count}.pt.trace.json")
+        name = f"{worker_name or 'flambeau'}.{count}.pt.trace.json"
+        prof.export_chrome_trace(folder / (f"{name}.gz" if use_gzip else name))
 
     return write

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.core import blocks
 from flambeau.core._core import about_to_change
 
 Hook = Callable[..., Any]
@@ -123,12 +124,21 @@ def hooked(step: Hook) -> Hook:
             return step(*args, **kwargs)
         about_to_change(optimizer, "step")
         watched = hooks.watch_steps()
-        result = _watched(step, hooks, args, kwargs) if watched else step(*args, **kwargs)
+        if blocks.watchers and not hooks.in_step:
+            with blocks.block(block_name(optimizer, "step")):
+                result = _watched(step, hooks, args, kwargs)
+        else:
+            result = _watched(step, hooks, args, kwargs) if watched else step(*args, **kwargs)
         optimizer._step_count += 1
         return result
 
     counted.hooked = True  # type: ignore[attr-defined]
     return counted
+
+
+def block_name(optimizer: Any, method: str) -> str:
+    """What a profiler calls a method of an optimizer."""
+    return f"Optimizer.{method}#{type(optimizer).__name__}.{method}"
 
 
 def _watched(step: Hook, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

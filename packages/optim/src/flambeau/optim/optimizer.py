@@ -10,11 +10,13 @@ from typing import Any, TypeAlias
 
 import flambeau
 from flambeau import Tensor
+from flambeau.core import blocks
 
 from ._groups import add_defaults, check_names, check_params, read_params
 from ._hooks import (
     Hooks,
     RemovableHandle,
+    block_name,
     hooked,
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -163,6 +165,10 @@ class Optimizer:
             >>> x.grad is None
             True
         """
+        with blocks.block(block_name(self, "zero_grad")) if blocks.watchers else nullcontext():
+            self._clear_grads(set_to_none)
+
+    def _clear_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 grad = param.grad

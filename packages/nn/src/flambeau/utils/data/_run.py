@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from flambeau.core import blocks
+
 from ._fetch import END, Fetcher, Job
 from ._seeding import Streams
 
@@ -53,6 +55,17 @@ class Run:
         return self
 
     def __next__(self) -> Any:
+        if blocks.watchers:
+            with blocks.block(f"enumerate(DataLoader)#{self._kind()}.__next__"):
+                return self._next()
+        return self._next()
+
+    def _kind(self) -> str:
+        """What PyTorch calls the iterator."""
+        workers = "Multi" if hasattr(self._batches, "superseded") else "Single"
+        return f"_{workers}Process{'ing' if workers == 'Multi' else ''}DataLoaderIter"
+
+    def _next(self) -> Any:
         if self._failed:  # who asks for the next batch has given up the one that failed
             self._progress.taken += 1
             self._failed = False
