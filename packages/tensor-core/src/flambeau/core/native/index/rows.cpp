@@ -16,6 +16,16 @@ void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int
         memcpy(to + i * (int64_t)sizeof(T), from + index[i] * (int64_t)sizeof(T), sizeof(T));
 }
 
+/* Few items of each of many rows: no call for each row. */
+template <class T>
+void pick_items_of_rows(char *to, const char *from, const int64_t *index, int64_t n, int64_t size,
+                        int64_t b, int64_t e) {
+    for (int64_t o = b; o < e; o++)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + (o * n + i) * (int64_t)sizeof(T),
+                   from + (o * size + index[i]) * (int64_t)sizeof(T), sizeof(T));
+}
+
 /* Blocks are far apart: ask for one of the next while copying. */
 void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
                 int64_t bytes) {
@@ -89,7 +99,14 @@ template <class T> void add_items(const Adding &a, int64_t o) {
 
 void fl_pick_blocks(char *to, const char *from, const int64_t *index, int64_t n, int64_t outer,
                     int64_t size, int64_t bytes) {
+    const int64_t FEW_ITEMS = 64;
     bool items = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+    if (items && n <= FEW_ITEMS) {
+        fl_parallel(outer, fl_row_grain(n), [&](int64_t b, int64_t e) {
+            FL_BY_SIZE(bytes, pick_items_of_rows, to, from, index, n, size, b, e)
+        });
+        return;
+    }
     for (int64_t o = 0; o < outer; o++, to += n * bytes, from += size * bytes)
         fl_parallel(n, fl_chunk_count(4 * FL_GRAIN, bytes < 16 ? 16 : bytes),
                     [&](int64_t b, int64_t e) {

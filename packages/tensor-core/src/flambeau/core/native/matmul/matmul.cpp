@@ -118,7 +118,7 @@ int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
     Product p;
     p.dtype = ia.dtype;
     view_both(a, ia, b, ib, &p);
-    if (run_few_batched(p, c))
+    if (fl_run_tiny_products(p, c) || run_few_batched(p, c))
         return 0;
     bool a_fits = readable_a(&p), b_fits = readable_b(&p);
     if (!a_fits || !b_fits) {

@@ -105,3 +105,6 @@ inline void outer_offsets(const Product &p, int64_t index, int64_t *a, int64_t *
         *b += at * p.b.batch[i];
     }
 }
+
+/* A long batch of tiny products; false where it is not one. */
+bool fl_run_tiny_products(const Product &p, char *c);

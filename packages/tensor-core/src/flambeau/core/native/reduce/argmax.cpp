@@ -3,6 +3,7 @@
 #include "common/args.h"
 #include "common/plain_bools.h"
 #include "reduce/reduce.h"
+#include "reduce/short_rows.h"
 
 namespace {
 
@@ -41,6 +42,14 @@ void argmax_rows(const Job &j) {
         alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t row = b; row < e; row++)
             argmax_of_row(j, row, buffer);
+    });
+}
+
+void argmax_short_rows(const Job &j) {
+    auto gather = fl_moves->gather[j.p.dtype][j.p.kind];
+    fl_each_short_rows(j.p, gather, [&](const char *x, int64_t first, int64_t count) {
+        kernels->columns[j.least][j.p.kind](x, j.p.n, count, count, 0,
+                                            j.values + first * j.item(), j.indices + first);
     });
 }
 
@@ -93,6 +102,8 @@ void argmax_columns(const Job &j) {
 int argmax_plan(const Job &j) {
     if (j.p.inner != 1)
         argmax_columns(j);
+    else if (fl_has_short_rows(j.p, j.p.kind))
+        argmax_short_rows(j);
     else if (j.p.outer < 8 && j.p.n > 4 * FL_REDUCE_PIECE)
         return argmax_long_rows(j);
     else

@@ -2,6 +2,7 @@
 #include "reduce/kernels/softmax.h"
 #include "common/args.h"
 #include "reduce/reduce.h"
+#include "reduce/short_rows.h"
 #include "runtime/complex.h"
 #include <math.h>
 
@@ -51,11 +52,21 @@ void lse_rows(const fl_reduce_plan &p, void *out) {
 
 const int64_t STRIP_COLUMNS = 256;
 
-template <class T> void lse_strip(const fl_reduce_plan &p, int64_t at, int64_t width, T *out) {
+template <class T>
+void lse_strip(int kind, const void *x, int64_t n, int64_t step, int64_t width, T *out) {
     T shift[STRIP_COLUMNS], sum[STRIP_COLUMNS];
-    kernels->lse_columns[p.kind]((const T *)p.data + at, p.n, p.step, width, shift, sum);
+    kernels->lse_columns[kind](x, n, step, width, shift, sum);
     for (int64_t j = 0; j < width; j++)
         out[j] = (T)(log((double)sum[j]) + (double)shift[j]);
+}
+
+/* Columns of the plan's kind, into out[to] and on. */
+void lse_of(const fl_reduce_plan &p, const void *x, int64_t step, int64_t width, void *out,
+            int64_t to) {
+    if (p.kind == FL_K_F32)
+        lse_strip(p.kind, x, p.n, step, width, (float *)out + to);
+    else
+        lse_strip(p.kind, x, p.n, step, width, (double *)out + to);
 }
 
 void lse_columns(const fl_reduce_plan &p, void *out) {
@@ -66,16 +77,22 @@ void lse_columns(const fl_reduce_plan &p, void *out) {
             int64_t o = t / strips, column = t % strips * STRIP_COLUMNS;
             int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t at = o * p.outer_step + column, to = o * p.inner + column;
-            if (p.kind == FL_K_F32)
-                lse_strip(p, at, width, (float *)out + to);
-            else
-                lse_strip(p, at, width, (double *)out + to);
+            lse_of(p, p.data + at * fl_kind_size[p.kind], p.step, width, out, to);
         }
     });
 }
 
+void lse_short_rows(const fl_reduce_plan &p, void *out) {
+    auto gather = fl_moves->gather[p.dtype][p.kind];
+    fl_each_short_rows(p, gather, [&](const void *x, int64_t first, int64_t count) {
+        lse_of(p, x, count, count, out, first);
+    });
+}
+
 void lse_plan(const fl_reduce_plan &plan, void *out) {
-    if (plan.inner == 1)
+    if (fl_has_short_rows(plan, plan.kind))
+        lse_short_rows(plan, out);
+    else if (plan.inner == 1)
         lse_rows(plan, out);
     else
         lse_columns(plan, out);

@@ -3,6 +3,7 @@
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
 #include "reduce/reduce.h"
+#include "reduce/short_rows.h"
 #include <math.h>
 
 namespace {
@@ -29,8 +30,22 @@ Job job_of_norm(int kind, double p) {
     return {kind, FL_MAP_POWER, FL_REDUCE_SUM, p};
 }
 
+void reduce_short_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
+    const int64_t size = fl_kind_size[j.kind];
+    auto gather = fl_moves->gather[plan.dtype][j.kind];
+    fl_each_short_rows(plan, gather, [&](char *x, int64_t first, int64_t count) {
+        j.prepare(x, x, plan.n * count);
+        fl_reduce_in_turn(reduce_kernels, j.reduce, j.kind, size, x, plan.n, count,
+                          out + first * size);
+    });
+}
+
 /* Rows of the plan, in pieces that are prepared in a buffer. */
 int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
+    if (fl_has_short_rows(plan, j.kind)) {
+        reduce_short_rows(j, plan, out);
+        return 0;
+    }
     int64_t pieces = fl_chunk_count(plan.n, FL_REDUCE_PIECE), size = fl_kind_size[j.kind];
     Scratch partial((size_t)(plan.outer * pieces * size));
     if (!partial.ok())

@@ -67,6 +67,8 @@ fl_plan_result fl_reduce_plan_in_place(fl_reduce_source *s, bool ordered, fl_red
 
 /* Reduce a source that is not empty into kept results of its kind (FL_REDUCE_SUM and so on). */
 int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out);
+/* The same of elements as they are in memory, for which there is a kernel (FL_REDUCE_U8 ...). */
+int fl_reduce_as_they_lie(const fl_reduce_plan &plan, int reduce, int type, void *out);
 
 int64_t fl_reduce_kept(const fl_reduce_source &s);      /* elements of the result */
 int64_t fl_reduce_reduced(const fl_reduce_source &s);    /* elements behind each of them */

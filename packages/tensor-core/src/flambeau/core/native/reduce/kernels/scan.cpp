@@ -32,6 +32,21 @@ template <class T> FL_TIGHT void narrow(const Eight &v, T *out) {
     memcpy(out, &lane, sizeof lane);
 }
 
+/* The first n of eight elements; the others are 0, and stay as they are in memory. */
+FL_TIGHT __mmask8 first_of_eight(int64_t n) { return (__mmask8)((1u << n) - 1); }
+FL_TIGHT Eight widen_some(const float *x, int64_t n) {
+    return (Eight)_mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_of_eight(n), x));
+}
+FL_TIGHT Eight widen_some(const double *x, int64_t n) {
+    return (Eight)_mm512_maskz_loadu_pd(first_of_eight(n), x);
+}
+FL_TIGHT void narrow_some(const Eight &v, float *out, int64_t n) {
+    _mm256_mask_storeu_ps(out, first_of_eight(n), _mm512_cvtpd_ps((__m512d)v));
+}
+FL_TIGHT void narrow_some(const Eight &v, double *out, int64_t n) {
+    _mm512_mask_storeu_pd(out, first_of_eight(n), (__m512d)v);
+}
+
 FL_TIGHT Eight last_of(const Eight &v) {
     return fl_shuffle(v, (Places){7, 7, 7, 7, 7, 7, 7, 7});
 }
@@ -69,6 +84,18 @@ template <class T> FL_TIGHT void narrow(const Eight &v, T *out) {
         out[i] = (T)v.lane[i];
 }
 
+template <class T> FL_TIGHT Eight widen_some(const T *x, int64_t n) {
+    Eight v;
+    for (int i = 0; i < 8; i++)
+        v.lane[i] = i < n ? (double)x[i] : 0;
+    return v;
+}
+
+template <class T> FL_TIGHT void narrow_some(const Eight &v, T *out, int64_t n) {
+    for (int i = 0; i < n; i++)
+        out[i] = (T)v.lane[i];
+}
+
 FL_TIGHT Eight last_of(const Eight &v) {
     Eight w;
     for (int i = 0; i < 8; i++)
@@ -85,15 +112,27 @@ template <class T> void float_line(const T *x, T *out, int64_t n) {
         narrow(own + before, out + i);
         before = before + last_of(own);
     }
-    T rest[8] = {};
-    for (int64_t k = i; k < n; k++)
-        rest[k - i] = x[k];
-    narrow(own_sums(widen(rest)) + before, rest);
-    for (int64_t k = i; k < n; k++)
-        out[k] = rest[k - i];
+    if (i < n)
+        narrow_some(own_sums(widen_some(x + i, n - i)) + before, out + i, n - i);
+}
+
+/* Lines of up to four elements, in the order of own_sums. */
+template <int N, class T> void few_of_lines(const T *x, T *out, int64_t lines) {
+    for (; lines > 0; lines--, x += N, out += N) {
+        double a = x[0], b = N > 1 ? x[1] : 0, c = N > 2 ? x[2] : 0, d = N > 3 ? x[3] : 0;
+        const double sums[4] = {a, b + a, (c + b) + a, (d + c) + (b + a)};
+        for (int i = 0; i < N; i++)
+            out[i] = (T)(sums[i] + 0.0);
+    }
 }
 
 template <class T> void float_lines(const void *x, void *out, int64_t lines, int64_t n) {
+    switch (n) {
+    case 1: return few_of_lines<1>((const T *)x, (T *)out, lines);
+    case 2: return few_of_lines<2>((const T *)x, (T *)out, lines);
+    case 3: return few_of_lines<3>((const T *)x, (T *)out, lines);
+    case 4: return few_of_lines<4>((const T *)x, (T *)out, lines);
+    }
     for (int64_t at = 0; at < lines * n; at += n)
         float_line((const T *)x + at, (T *)out + at, n);
 }
