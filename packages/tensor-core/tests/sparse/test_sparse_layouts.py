@@ -260,3 +260,10 @@ def test_one_number_is_the_side_of_square_blocks(kind):
     x = getattr(dense, f"to_sparse_{kind}")(2)
     assert x.values().shape == (2, 2, 2) and flambeau.equal(x.to_dense(), dense)
     assert flambeau.equal(getattr(x, f"to_sparse_{kind}")(2).to_dense(), dense)
+
+
+def test_a_size_alone_makes_a_tensor_without_elements():
+    x = flambeau.sparse_coo_tensor(size=(2, 3))
+    assert x.shape == (2, 3) and x._nnz() == 0 and x.to_dense().tolist() == [[0.0] * 3] * 2
+    with pytest.raises(TypeError, match="size= alone"):
+        flambeau.sparse_coo_tensor()

@@ -41,7 +41,7 @@ def _finish(result: Any, requires_grad: bool, pin_memory: Any) -> Any:
     return _core.requiring(result.detach(), True)
 
 
-def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | None = None, *,
+def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Sequence[int] | None = None, *,
                       dtype: Any = None, device: Any = None, requires_grad: bool = False,
                       check_invariants: bool | None = None, pin_memory: bool = False,
                       is_coalesced: bool | None = None, layout: Any = None) -> Any:
@@ -51,8 +51,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     added.
 
     Args:
-        indices: Integers of shape ``(sparse_dim, nnz)``. A shape alone makes a tensor without
-            elements.
+        indices: Integers of shape ``(sparse_dim, nnz)``. A shape alone, here or as ``size``, makes
+            a tensor without elements.
         values: Tensor or numbers of shape ``(nnz, *dense_sizes)``.
         size: Shape of the tensor; by default the smallest that has the indices.
         dtype: Of the values.
@@ -78,6 +78,9 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     """
     what = "sparse_coo_tensor"
     if values is None:
+        if indices is None and size is None:
+            raise TypeError(f"{what}(): give indices and values, or size= alone for a tensor "
+                            "without elements")
         return _finish(empty_coo(tuple(indices if size is None else size), dtype, device),
                        requires_grad, pin_memory)
     held = _as_dense(what, "values", values, dtype, device)

@@ -212,6 +212,6 @@ def start_overriding():
         _cover_table(table, names)
     for operators in (_operators, (<object>Tensor).__dict__, *namespaces.values()):
         for value in operators.values():
-            if type(value) is Operator:
+            if isinstance(value, Operator):
                 _show_operator(value)
     fl_overriding = True

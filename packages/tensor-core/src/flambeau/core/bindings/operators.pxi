@@ -1,4 +1,4 @@
-# Operators as Python objects: functions and methods at once.
+# Operators as Python objects: functions, and methods of Tensor.
 
 cdef extern from *:
     """
@@ -41,16 +41,19 @@ cdef extern from *:
             return fl_shown(self, args, nargs, kwnames);
         return fl_operator_choosing(self, args, nargsf, kwnames);
     }
-    /* Calls reach the definition without a tuple, and `x.exp()` without a bound method. */
-    static void fl_operator_type_setup(PyTypeObject *type) {
+    /* Calls reach the definition without a tuple, and `x.exp()` without a bound method. A function
+       that a class has as an attribute, `act = flambeau.tanh`, is not called with the object. */
+    static void fl_operator_type_setup(PyTypeObject *type, int is_method) {
         type->tp_vectorcall_offset = offsetof(struct fl_operator_head, vectorcall);
         type->tp_call = PyVectorcall_Call;
-        type->tp_descr_get = fl_operator_get;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        type->tp_descr_get = is_method ? fl_operator_get : NULL;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        if (is_method)
+            type->tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
         PyType_Modified(type);
     }
     """
-    void fl_operator_type_setup(PyTypeObject *)
+    void fl_operator_type_setup(PyTypeObject *, int is_method)
     ctypedef void *vectorcallfunc
     vectorcallfunc fl_operator_vectorcall
     vectorcallfunc fl_operator_choosing
@@ -58,14 +61,12 @@ cdef extern from *:
     vectorcallfunc fl_choosing_showing
 
 
-@cython.final
 cdef class Operator:
-    """An operator of the table, callable as a function and as a method of Tensor."""
+    """An operator of the table, a function; what Tensor has is an ``OperatorMethod``."""
     cdef vectorcallfunc vectorcall          # must stay first
     cdef fl_op *overloads[5]
     cdef int count
     cdef bint inplace
-    cdef bint is_method                     # what Tensor has, not a module: see _method_of
     cdef str _name
     cdef str _space                         # "linalg" for flambeau.linalg.norm, "" for most
     cdef dict __dict__                      # what programs note on functions
@@ -85,7 +86,7 @@ cdef class Operator:
     @property
     def __qualname__(self) -> str:
         """The name in that module: ``Tensor.add`` of the method."""
-        return f"Tensor.{self._name}" if self.is_method else self._name
+        return f"Tensor.{self._name}" if type(self) is OperatorMethod else self._name
 
     @property
     def key(self) -> str:
@@ -122,12 +123,17 @@ cdef class Operator:
         return [_inspected(self, i) for i in range(self.count)]
 
     def __repr__(self):
-        return f"<{'method' if self.is_method else 'operator'} {self._name}>"
+        return f"<{'method' if type(self) is OperatorMethod else 'operator'} {self._name}>"
 
     def __reduce__(self):
-        if self.is_method:
+        if type(self) is OperatorMethod:
             return _function_of, ("flambeau", f"Tensor.{self._name}")
         return _operator_named, ((self._name, self._space) if self._space else (self._name,))
+
+
+@cython.final
+cdef class OperatorMethod(Operator):
+    """An operator as Tensor has it: see ``_method_of``."""
 
 
 # Functions, not methods: a method would give the class a table before its members.
@@ -177,7 +183,8 @@ cdef str _signature(const fl_op *op, str name):
     return f"{name}({', '.join(parts)})"
 
 
-fl_operator_type_setup(<PyTypeObject *>Operator)
+fl_operator_type_setup(<PyTypeObject *>Operator, False)
+fl_operator_type_setup(<PyTypeObject *>OperatorMethod, True)
 
 
 cdef Operator _new_operator(str name, list ops, bint inplace, str space=""):
@@ -204,10 +211,10 @@ cdef Operator _method_of(Operator o):
     Function and method are two objects because handlers of ``__torch_function__`` are kept in
     dictionaries by what was called: ``torch.add(x, 1)`` is one, ``x.add(1)`` and ``x + 1`` another.
     """
-    cdef Operator made = Operator.__new__(Operator)
+    cdef Operator made = OperatorMethod.__new__(OperatorMethod)
     made.vectorcall, made.count, made.inplace = o.vectorcall, o.count, o.inplace
     made.overloads = o.overloads
-    made.is_method, made._name, made._space = True, o._name, ""
+    made._name, made._space = o._name, ""
     return made
 
 

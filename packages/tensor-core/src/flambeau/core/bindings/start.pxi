@@ -45,7 +45,7 @@ cdef bint _is_programs(str name):
     """Whether a program has put something of its own under a name of Tensor."""
     value = Tensor.__dict__.get(name)
     module = getattr(value, "__module__", None)
-    if module == "torch" and type(value) is not Operator:
+    if module == "torch" and not isinstance(value, Operator):
         return False            # a function of ours, as the alias shows it
     return module is not None and not module.startswith(("flambeau.", "torch."))
 
@@ -57,7 +57,7 @@ def install_tensor_methods(dict attributes not None):
             continue
         if type(value) is property:
             value = _named_property(name, value)
-        elif type(value) is Operator and not (<Operator>value).is_method:
+        elif type(value) is Operator:
             value = _method_of(value)
         fl_type_set(<PyTypeObject *>Tensor, name,
                     _covered(name, value) if fl_overriding else value)

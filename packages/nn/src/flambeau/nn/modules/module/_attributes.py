@@ -132,7 +132,10 @@ class Attributes:
         if isinstance(value, Parameter):
             _check_new(self, name, "parameter")
             _forget(self, name, "_parameters")
-            put(self, name, value, "parameter")
+            if _registers_itself(self, "parameter"):
+                self.register_parameter(name, value)
+            else:
+                put(self, name, value, "parameter")
         elif isinstance(value, Attributes):
             _refuse_over(self, name, value, "parameter")
             _forget(self, name, "_modules")
@@ -141,7 +144,10 @@ class Attributes:
             _refuse_over(self, name, value, "parameter", "module")
             _check_new(self, name, "buffer")
             _forget(self, name, "_buffers")
-            _put_buffer(self, name, value, value.persistent)
+            if _registers_itself(self, "buffer"):
+                self.register_buffer(name, value, value.persistent)
+            else:
+                _put_buffer(self, name, value, value.persistent)
         else:
             _set_other(self, name, value)
 
@@ -171,6 +177,11 @@ def _set_other(module: Attributes, name: str, value: Any) -> None:
             is_buffer = place == "_buffers" and isinstance(value, Tensor)
             if value is not None and not is_buffer:
                 raise TypeError(_wrong_value(module, name, value, KINDS[place]))
+            if _registers_itself(module, KINDS[place]):
+                keeps = () if place == "_parameters" else (
+                    name not in module._non_persistent_buffers_set,)
+                getattr(module, f"register_{KINDS[place]}")(name, value, *keeps)
+                return
             if is_buffer and REGISTRATION:
                 value = registered(module, "buffer", name, value)
             members_of(module, place)[name] = value
@@ -192,6 +203,21 @@ def _check_new(module: Attributes, name: str, kind: str) -> None:
         # Read, too: PyTorch allows the name of a property that raises AttributeError now.
         if hasattr(type(module), name) and hasattr(module, name):
             raise KeyError(_taken(module, name))
+
+
+_REGISTERS = {
+    "parameter": Attributes.register_parameter,
+    "buffer": Attributes.register_buffer,
+}
+
+
+def _registers_itself(module: Attributes, kind: str) -> bool:
+    """Whether a program has a ``register_parameter`` of its own, which assignments call, too.
+
+    So libraries make whole models on another device than their classes say.
+    """
+    own = _REGISTERS.get(kind)
+    return own is not None and getattr(type(module), f"register_{kind}") is not own
 
 
 def _put_buffer(module: Attributes, name: str, value: Tensor | None, persistent: bool) -> None:

@@ -81,6 +81,8 @@ int fl_call_pointwise(const fl_op *op, const fl_value *in, int n, fl_value *out)
 /* The same, of integers only where there is an answer: no division by zero, no negative powers. */
 int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_power(const fl_op *op, const fl_value *in, int n, fl_value *out);
+/* A row that chooses by a mask of bytes, with a warning. */
+int fl_choose_by_bytes(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_to_device(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out);
 int fl_call_composite(const fl_op *op, const fl_value *in, int n, fl_value *out);

@@ -86,3 +86,15 @@ int fl_call_take_along_dim(const fl_op *op, const fl_value *in, int n, fl_value 
                                                                    fl_tensor_value(indices), 0))
                    : -1;
 }
+
+/* Masks of bytes are older than those of bools. */
+int fl_choose_by_bytes(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    if (PyErr_WarnEx(PyExc_UserWarning, "where received a uint8 condition tensor. This behavior is "
+                     "deprecated. Use a boolean condition instead: write x != 0", 1) < 0)
+        return -1;
+    Made mask(fl_compose(FL_OP_ne, in[0], fl_int_value(0)));
+    if (!mask)
+        return -1;
+    const fl_value chosen[] = {fl_tensor_value(mask), in[1], in[2]};
+    return fl_call_pointwise(op, chosen, n, out);
+}
