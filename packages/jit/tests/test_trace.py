@@ -347,8 +347,3 @@ def test_explain():
     text = jit.trace(lambda x: (x.exp() + 1).sum(1), X).explain()
     assert "3 operators, 2 of them in 1 fused loops (LLVM); 1 run one by one" in text
     assert "N may be any size from 1" in text
-
-
-def test_keywords_of_pytorch_s_tracer():
-    program = jit.trace(lambda x: {"sum": x.sum(1)}, X, check_trace=False, strict=False)
-    assert same(program(X[:2])["sum"], X[:2].sum(1))

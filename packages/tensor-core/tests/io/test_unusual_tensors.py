@@ -122,3 +122,121 @@ def test_tensors_over_others_are_refused_with_advice(options):
     for x in (masked, nested):
         with pytest.raises(TypeError, match=r"x\.unbind\(\)"):
             fl.save({"x": x}, io.BytesIO(), **options)
+
+
+class Named(fl.Tensor):
+    """A class of a program's, over memory."""
+
+
+class Outer(fl.Tensor):
+    """A class whose tensors have no memory: what they consist of is an attribute."""
+
+    __slots__ = ("beside",)
+    __torch_function__ = fl._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, inner, requires_grad=False):
+        made = fl.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype,
+            requires_grad=requires_grad)
+        made.held, made.beside = inner, "slot"
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return func(*[x.held if isinstance(x, Outer) else x for x in args], **(kwargs or {}))
+
+
+class Reduced(fl.Tensor):
+    """A class that says itself how it is pickled."""
+
+    def __reduce_ex__(self, protocol):
+        return Reduced._made, (self.tolist(),)
+
+
+class Restored(fl.Tensor):
+    def __setstate__(self, state):
+        self.restored = state
+
+
+KINDS = [Named, Outer, Restored, Reduced]
+
+
+def trusted(obj, form):
+    with fl.serialization.safe_globals(KINDS):
+        return again(obj, form)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("shape", [(2, 3), (0,), ()])
+def test_classes_of_programs_stay(form, shape):
+    x = fl.ones(shape).cumsum(0).as_subclass(Named) if shape else fl.ones(()).as_subclass(Named)
+    x.note = ["a", fl.arange(2)]
+    both = trusted([x, x, x.mT if x.ndim == 2 else x.view(-1), x.as_subclass(fl.Tensor)], form)
+    assert [type(y) for y in both] == [Named, Named, Named, fl.Tensor] and both[0] is both[1]
+    assert fl.equal(both[0], x) and both[2].stride() == (x.mT if x.ndim == 2 else
+                                                         x.view(-1)).stride()
+    assert both[0].note[0] == "a" and both[0].note[1].tolist() == [0, 1]
+    both[3].fill_(7)
+    assert fl.equal(both[0], both[3]) and both[0].note is both[1].note
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_classes_without_memory_stay(form):
+    x = Outer(fl.arange(6.0).view(2, 3).mT)
+    y, same = trusted((x, x), form)
+    assert type(y) is Outer and same is y and y.shape == (3, 2) and y.stride() == (1, 3)
+    assert fl.equal(y.held, x.held) and y.beside == "slot" and not y.requires_grad
+    assert fl.equal(y + 1, x.held + 1)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_classes_that_require_gradients_or_restore_themselves(form):
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    leaves = [fl.ones(2).as_subclass(Named).requires_grad_(), Outer(fl.ones(2), True)]
+    found = trusted(leaves, form)
+    assert [(type(y), y.requires_grad, y.is_leaf) for y in found] == [
+        (Named, True, True), (Outer, True, True)]
+    x = fl.ones(2).as_subclass(Restored)
+    x.note = 3
+    assert trusted(x, form).restored == {"note": 3}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_classes_need_permission(form):
+    for x in (fl.ones(2).as_subclass(Named), Outer(fl.ones(2))):
+        with pytest.raises(FileError, match="was not permitted"):
+            again(x, form)
+
+    class Local(fl.Tensor):
+        pass
+
+    with pytest.raises(TypeError, match="defined inside a function"):
+        again(fl.ones(2).as_subclass(Local), form)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_classes_that_are_pickled_by_their_own_method(form):
+    with pytest.warns(UserWarning, match="the Reduced at 0 is pickled by a method"):
+        (x,) = trusted([fl.ones(2).as_subclass(Reduced)], form)
+    assert type(x) is fl.Tensor and x.tolist() == [1, 1]
+
+    class Both(Outer):
+        __reduce_ex__ = Reduced.__reduce_ex__
+
+    with pytest.raises(TypeError, match="save the tensors inside"):
+        again(Both(fl.ones(2)), form)
+
+
+@pytest.mark.parametrize("arguments", [
+    (Name("torch", "float32"), (-1,), (1,), 0), (Name("torch", "float32"), (2,), (1, 1), 0),
+    ("float32", (2,), (1,), 0), (Name("torch", "float32"), (2,), (1,), "0"),
+    (Name("torch", "float32"), (1 << 61, 1 << 61), (1, 1), 0)])
+def test_damaged_classes_without_memory_are_refused(arguments):
+    layout = Call(Name("torch.serialization", "_get_layout"), "torch.strided")
+    kind, make = Name(__name__, "Outer"), Name("torch._utils", "_rebuild_wrapper_subclass")
+    device = Call(Name("torch", "device"), "cpu")
+    program = Call(Name("torch._tensor", "_rebuild_from_type_v2"), make, kind,
+                   (kind, *arguments, layout, device, False), {"held": 1})
+    with fl.serialization.safe_globals(KINDS), pytest.raises(FileError):
+        fl.load(io.BytesIO(archive(program)))

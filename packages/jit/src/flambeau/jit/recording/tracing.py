@@ -36,8 +36,6 @@ def trace(
     check: bool = False,
     allow_reads: bool = False,
     retrace: bool = False,
-    check_trace: bool = True,
-    strict: bool = True,
 ) -> Program:
     """Record what a function computes, as a program that runs without it.
 
@@ -60,8 +58,6 @@ def trace(
         allow_reads: compute while recording, so that ``item()``, ``bool()`` and printing work; what
             they gave is part of the program from then on. Needs ``dynamic=False``.
         retrace: record again for arguments that the program refuses, instead of raising.
-        check_trace: taken for PyTorch's programs; every program is compared with its function.
-        strict: likewise; results may always be lists and dicts.
 
     Returns:
         The program. Parameters it captured are shared with the module.

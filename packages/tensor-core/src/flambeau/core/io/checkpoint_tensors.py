@@ -12,7 +12,12 @@ from flambeau.core.io.permission import Permission
 from flambeau.core.io.pickles import Named, Setting
 from flambeau.core.io.sparse_parts import rebuilt
 from flambeau.core.io.storages import storage_over
-from flambeau.core.io.unusual_tensors import meta_tensor, with_attributes
+from flambeau.core.io.unusual_tensors import (
+    meta_tensor,
+    set_attributes,
+    with_attributes,
+    with_class,
+)
 
 STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
              "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
@@ -97,6 +102,7 @@ class StoredTensors:
                      "torch._utils._rebuild_parameter": _parameter,
                      "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
                      "torch._utils._rebuild_meta_tensor_no_storage": _meta,
+                     "torch._utils._rebuild_wrapper_subclass": _without_memory,
                      "torch._tensor._rebuild_from_type_v2": _of_type}
         for name, dtype in STORAGES.items():
             table[f"torch.{name}Tensor"] = Named(dtype)
@@ -195,11 +201,21 @@ def _meta(dtype, size, stride, requires_grad):
     return meta_tensor(dtype, _sizes(size), _sizes(stride), requires_grad)
 
 
+def _without_memory(kind, dtype, size, stride, offset, layout, device, requires_grad):
+    if layout != "strided":
+        fail(f"a tensor of the checkpoint has the layout {shown(layout)}")
+    data = [dtype, list(_sizes(size)), list(_sizes(stride)), offset, device]
+    return with_class(kind, data, requires_grad)
+
+
 def _of_type(function, kind, arguments, state):
-    """A tensor with attributes; one of a subclass is code."""
-    if not isinstance(kind, Named) or kind.name != _PLAIN:
-        fail(f"the checkpoint holds a tensor of a subclass, {shown(kind)}, which is not read; in "
-             "PyTorch save x.detach().as_subclass(torch.Tensor) instead")
+    """A tensor with attributes, or one of a class that the program permits."""
     if not isinstance(function, Named) or function.build is None or type(arguments) is not tuple:
         fail("a tensor of the checkpoint is made by nothing known; the file is damaged")
-    return with_attributes(function.build(*arguments), state)
+    made = function.build(*arguments)
+    if isinstance(kind, Named) and kind.name == _PLAIN:
+        return with_attributes(made, state)
+    if not isinstance(made, _core.Tensor):
+        fail("a tensor of the checkpoint is none; the file is damaged")
+    same = type(made) is kind
+    return set_attributes(made if same else with_class(kind, made, made.requires_grad), state)

@@ -24,7 +24,7 @@ from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
 from flambeau.core.io.pytorch_names import home_in_pytorch
 from flambeau.core.io.sparse_parts import facts_of, parts_of
 from flambeau.core.io.storages import elements_of, is_storage
-from flambeau.core.io.unusual_tensors import attributes_of, meta_facts
+from flambeau.core.io.unusual_tensors import attributes_of, meta_facts, of_class
 from flambeau.core.size import Size
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ class _Storages:
         if _core.is_sparse_object(obj):
             return self._quantized(obj) if obj.is_quantized else self._sparse(obj)
         if isinstance(obj, _core.Tensor):
-            return self._tensor(obj, path)
+            parts = of_class(obj, path)
+            return self._of_class(*parts, obj.requires_grad) if parts else self._tensor(obj, path)
         if is_storage(obj):
             return self._storage(obj)
         if isinstance(obj, _core.dtype):
             return Global("torch", obj.name)
         if isinstance(obj, _core.device):
-            index = () if obj.index is None else (obj.index,)
-            return Call(Global("torch", "device"), (obj.type, *index))
+            return _device(obj)
         if isinstance(obj, Size):
             return Call(Global("torch", "Size"), (tuple(obj),))
         if _is_of_numpy(obj):
@@ -186,6 +186,19 @@ class _Storages:
         return Call(Global("torch._utils", "_rebuild_parameter"),
                     (data, x.requires_grad, OrderedDict()))
 
+    def _of_class(self, kind: type, data: Any, attributes: Any, requires_grad: bool) -> Call:
+        """A tensor of a program's class."""
+        if isinstance(data, list):
+            dtype, shape, stride, offset, device = data
+            layout = Call(Global("torch.serialization", "_get_layout"), ("torch.strided",))
+            made = Call(Global("torch._utils", "_rebuild_wrapper_subclass"),
+                        (kind, Global("torch", dtype.name), tuple(shape), tuple(stride), offset,
+                         layout, _device(device), requires_grad))
+        else:
+            made = self._view(data, requires_grad)
+        return Call(Global("torch._tensor", "_rebuild_from_type_v2"),
+                    (made.function, kind, made.arguments, attributes))
+
     def _view(self, x: Any, requires_grad: bool) -> Call:
         x = x.detach().resolve_conj().resolve_neg()
         if not x.is_cpu:
@@ -209,6 +222,11 @@ class _Storages:
         key = self.keys[identity]
         flat = self.flats[int(key)]
         return key, flat.numel() * flat.dtype.itemsize // x.dtype.itemsize
+
+
+def _device(device: Any) -> Call:
+    index = () if device.index is None else (device.index,)
+    return Call(Global("torch", "device"), (device.type, *index))
 
 
 def _is_of_numpy(obj: Any) -> bool:

@@ -41,7 +41,8 @@ class _Encoder:
             parts = [self.tensor(part, join(path, name)) for name, part in parts_of(obj)]
             return _with_gradient(obj, {"q": [facts_of(obj), parts]})
         if isinstance(obj, _core.Tensor):
-            return self.attributed(obj, path)
+            parts = unusual.of_class(obj, path)
+            return self.of_class(obj, parts, path) if parts else self.attributed(obj, path)
         if obj is None or isinstance(obj, (bool, int, str)) and type(obj) in (bool, int, str):
             return {"v": obj}
         if type(obj) is float:
@@ -61,6 +62,15 @@ class _Encoder:
             return {"j": unusual.meta_facts(x)}
         node, attributes = self.tensor(x, path), unusual.attributes_of(x)
         return {"w": [node, self.node(attributes, path)]} if attributes else node
+
+    def of_class(self, x, parts, path: str) -> dict:
+        """A tensor of a program's class, with its attributes."""
+        if id(x) in self.objects:
+            return {"k": self.objects[id(x)][0]}
+        number = len(self.objects)
+        self.objects[id(x)] = number, x
+        kind, data, attributes = [self.node(part, path) for part in parts]
+        return {"of": [number, kind, data, x.requires_grad, attributes]}
 
     def tensor(self, x, path: str) -> dict:
         key = (_core.storage_id(x), x.dtype.name, x.storage_offset(), tuple(x.shape), x.stride())
@@ -284,6 +294,13 @@ class _Decoder:
                                for name in ("list", "items")))
         return made
 
+    def of_class(self, value):
+        """A tensor of a program's class: made first, as other objects are."""
+        number, kind, data, requires_grad, attributes = value
+        made = unusual.with_class(self.value(kind), self.value(data), requires_grad)
+        self.objects[number] = made
+        return unusual.set_attributes(made, self.value(attributes))
+
     def reference(self, number):
         if number not in self.objects:
             raise FileError("load(): the structure refers to an object that is not there")
@@ -308,5 +325,6 @@ _CONTAINERS = {
     "g": _Decoder.named,
     "w": lambda self, value: unusual.with_attributes(*self.values(value)),
     "x": _Decoder.object,
+    "of": _Decoder.of_class,
     "k": _Decoder.reference,
 }
