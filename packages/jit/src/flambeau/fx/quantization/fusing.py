@@ -68,8 +68,8 @@ def _rows(model: GraphModule, first: Node, table: dict[tuple[Any, ...], Any]
             if after is None or after.args[:1] != (row[-1],):
                 break
             row.append(after)
-        if tuple(_kind(model, node) for node in row) == kinds and kinds[0] is type(
-                module_of(model, first)):
+        if tuple(_kind(model, node) for node in row) == kinds and kinds[0] is kind_of(
+                model, first):
             yield row
 
 

@@ -13,6 +13,7 @@ from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_arg
 from flambeau.fx.quantization.nodes import assign, fresh, is_dequantize, is_observer, module_of
 from flambeau.fx.quantization.observing import run_on_weight
+from flambeau.nn.utils.parametrize import type_before_parametrizations
 
 _reference = quantized.reference
 _GIVES_SEVERAL = (quantizable.LSTM, quantizable.MultiheadAttention)
@@ -52,7 +53,8 @@ class Referring:
             module = self._float_of(module)
             module.qconfig, facts = qconfig, utils.get_qparam_dict(watched)
         inner: Any = module[0] if isinstance(module, intrinsic._FusedModule) else module
-        kind = quantization_mappings.DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS.get(type(inner))
+        kind = quantization_mappings.DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS.get(
+            type_before_parametrizations(inner))
         if kind is None or not getattr(kind, "_IS_REFERENCE", False):
             return module
         inner.qconfig = module.qconfig

@@ -9,6 +9,7 @@ from flambeau.ao.nn import intrinsic, quantized
 from flambeau.core.homes import own_module
 from flambeau.fx._symbolic_trace import Tracer
 from flambeau.fx.graph_module import GraphModule
+from flambeau.nn.utils.parametrize import type_before_parametrizations
 
 _LAYERS = ("flambeau.nn", "flambeau.ao.nn")
 
@@ -31,7 +32,8 @@ class QuantizationTracer(Tracer):
         """Whether a module stays whole."""
         if isinstance(m, quantized.FXFloatFunctional):
             return False
-        own = own_module(type(m)).startswith(_LAYERS) and not isinstance(m, nn.Sequential)
+        home = own_module(type_before_parametrizations(m))
+        own = home.startswith(_LAYERS) and not isinstance(m, nn.Sequential)
         return (own or isinstance(m, intrinsic._FusedModule)
                 or module_qualified_name in self.skipped_module_names
                 or type(m) in self.skipped_module_classes)

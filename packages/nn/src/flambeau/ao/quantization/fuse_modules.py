@@ -9,16 +9,19 @@ import flambeau.ao.nn.intrinsic.fused as fused
 from flambeau import nn as layers
 from flambeau.nn import Module
 from flambeau.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+from flambeau.nn.utils.parametrize import type_before_parametrizations as kind_of
 
 __all__ = ["fuse_conv_bn", "fuse_conv_bn_relu", "fuse_convtranspose_bn", "fuse_known_modules",
            "fuse_linear_bn", "fuse_modules", "fuse_modules_qat"]
 
-_CONV_RELU = {layers.Conv1d: fused.ConvReLU1d, layers.Conv2d: fused.ConvReLU2d,
-              layers.Conv3d: fused.ConvReLU3d}
-_CONV_BN = {layers.Conv1d: fused.ConvBn1d, layers.Conv2d: fused.ConvBn2d,
-            layers.Conv3d: fused.ConvBn3d}
-_CONV_BN_RELU = {layers.Conv1d: fused.ConvBnReLU1d, layers.Conv2d: fused.ConvBnReLU2d,
-                 layers.Conv3d: fused.ConvBnReLU3d}
+_CONV_RELU: dict[Any, Any] = {
+    layers.Conv1d: fused.ConvReLU1d, layers.Conv2d: fused.ConvReLU2d,
+    layers.Conv3d: fused.ConvReLU3d}
+_CONV_BN: dict[Any, Any] = {
+    layers.Conv1d: fused.ConvBn1d, layers.Conv2d: fused.ConvBn2d, layers.Conv3d: fused.ConvBn3d}
+_CONV_BN_RELU: dict[Any, Any] = {
+    layers.Conv1d: fused.ConvBnReLU1d, layers.Conv2d: fused.ConvBnReLU2d,
+    layers.Conv3d: fused.ConvBnReLU3d}
 
 
 def _expect_mode(is_qat: bool, *modules: Module) -> None:
@@ -45,7 +48,7 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Module:
         AssertionError: The mode of the layers is another.
     """
     _expect_mode(is_qat, conv, bn)
-    return _CONV_BN[type(conv)](conv, bn) if is_qat else fuse_conv_bn_eval(conv, bn)
+    return _CONV_BN[kind_of(conv)](conv, bn) if is_qat else fuse_conv_bn_eval(conv, bn)
 
 
 def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Module:
@@ -62,8 +65,8 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Module:
     """
     _expect_mode(is_qat, conv, bn, relu)
     if is_qat:
-        return _CONV_BN_RELU[type(conv)](conv, bn, relu)
-    return _CONV_RELU[type(conv)](fuse_conv_bn_eval(conv, bn), relu)
+        return _CONV_BN_RELU[kind_of(conv)](conv, bn, relu)
+    return _CONV_RELU[kind_of(conv)](fuse_conv_bn_eval(conv, bn), relu)
 
 
 def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Module:
@@ -131,7 +134,7 @@ def fuse_known_modules(mod_list: list[Any], is_qat: bool,
     Raises:
         NotImplementedError: These layers are not fused.
     """
-    kinds = tuple(map(type, mod_list))
+    kinds = tuple(map(kind_of, mod_list))
     fuser = {**FUSERS, **(additional_fuser_method_mapping or {})}.get(kinds)
     if fuser is None:
         raise NotImplementedError(

@@ -10,6 +10,7 @@ import flambeau
 import flambeau.ao.quantization.quantization_mappings as mappings
 from flambeau import nn as layers
 from flambeau.nn import Module
+from flambeau.nn.utils.parametrize import type_before_parametrizations as kind_of
 
 from .qconfig import (
     check_fits,
@@ -41,12 +42,12 @@ def propagate_qconfig_(module: Module, qconfig_dict: Any = None,
 
 def _propagate(module: Module, chosen: dict[Any, Any], above: Any, name: str,
                left_out: tuple[Any, Any] = ((), ())) -> None:
-    found = chosen.get(name, chosen.get(type(module), above))
+    found = chosen.get(name, chosen.get(kind_of(module), above))
     found = module.qconfig = getattr(module, "qconfig", found)
     check_fits(found, module)
     names, kinds = left_out
     for own, child in module.named_children():
-        if own not in names and type(child) not in kinds:
+        if own not in names and kind_of(child) not in kinds:
             _propagate(child, chosen, found, f"{name}.{own}" if name else own, left_out)
 
 
@@ -125,7 +126,7 @@ def swap_module(mod: Any, mapping: dict[Any, Any], custom_module_class_mapping: 
     """
     if getattr(mod, "qconfig", None) is None:
         return mod
-    kind = type(mod)
+    kind = kind_of(mod)
     if kind in (custom_module_class_mapping or {}):
         made = custom_module_class_mapping[kind].from_observed(mod)
     elif kind in mapping:

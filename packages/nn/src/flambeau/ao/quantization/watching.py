@@ -9,10 +9,12 @@ import flambeau.ao.quantization.stubs as stubs
 from flambeau import nn as layers
 from flambeau.ao.nn import intrinsic, quantized
 from flambeau.nn import Module
+from flambeau.nn.utils.parametrize import type_before_parametrizations as kind_of
 
 __all__ = ["add_observers", "forget", "is_fused", "observe_input", "observe_output"]
 
 _WATCHER = "activation_post_process"
+_PARAMETRIZED = "parametrizations"     # a submodule beside those that compute
 
 
 def observe_output(module: Any, input: Any, output: Any) -> Any:
@@ -71,7 +73,9 @@ def add_observers(module: Module, kinds: set[Any], as_one: set[Any],
         custom: Class of a layer -> the class that is watched in its place, by ``from_float``.
     """
     for name, child in list(module.named_children()):
-        kind, config = type(child), _config(child)
+        if name == _PARAMETRIZED:
+            continue
+        kind, config = kind_of(child), _config(child)
         if kind is layers.Dropout:
             continue
         if isinstance(child, (quantized.FloatFunctional, quantized.QFunctional)):
@@ -88,7 +92,7 @@ def add_observers(module: Module, kinds: set[Any], as_one: set[Any],
                 _watch(made)
         else:
             add_observers(child, kinds, as_one, custom)
-    if type(module) in kinds and not list(module.children()):
+    if kind_of(module) in kinds and not module._modules.keys() - {_PARAMETRIZED}:
         _watch(module)
 
 

@@ -7,6 +7,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau import nn as layers
 from flambeau.nn import functional as F
+from flambeau.nn.utils import parametrize
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear"]
 
@@ -33,10 +34,12 @@ class _Rounded:
 
     @classmethod
     def _taken(cls, mod: Any, made: Any) -> Any:
-        """The layer with the parameters of another."""
-        made.weight = mod.weight
-        if hasattr(mod, "bias"):
-            made.bias = mod.bias
+        """The layer with the parameters of another, or with what computes them there."""
+        for name in ("weight", "bias"):
+            if parametrize.is_parametrized(mod, name):
+                parametrize.transfer_parametrizations_and_params(mod, made, name)
+            elif hasattr(mod, name):
+                setattr(made, name, getattr(mod, name))
         return made.train(mod.training)
 
     @staticmethod

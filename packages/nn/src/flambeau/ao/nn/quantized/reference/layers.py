@@ -36,9 +36,11 @@ class _Layer(ReferenceQuantizedModule):
             use_precomputed_fake_quant: Without effect.
         """
         made: Any = cls(**cls._arguments(mod), weight_qparams=weight_qparams)
-        made.weight = mod.weight
-        if hasattr(mod, "bias"):
-            made.bias = mod.bias
+        for name in ("weight", "bias"):
+            if hasattr(mod, name):
+                value = getattr(mod, name)
+                computed = isinstance(value, Tensor) and not isinstance(value, layers.Parameter)
+                setattr(made, name, layers.Parameter(value.detach()) if computed else value)
         return made.train(mod.training)
 
     @staticmethod
