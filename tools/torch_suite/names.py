@@ -69,6 +69,8 @@ NAMES: dict[str, Any] = {
     "torch.masked._canonical_dim": stand_ins.canonical_dim,
     "torch.masked._input_mask": stand_ins.input_mask,
     "torch.masked._output_mask": stand_ins.output_mask,
+    "torch.masked.maskedtensor.core._masks_match": stand_ins.masks_match,
+    "torch.masked.maskedtensor.core._tensors_match": stand_ins.tensors_match,
     "torch.storage._dtype_to_storage_type_map": stand_ins.storage_types,
     f"{GENERATED}.annotated_args": {},
     "torch.utils._mode_utils.no_dispatch": contextlib.nullcontext,

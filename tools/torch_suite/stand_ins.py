@@ -103,6 +103,25 @@ def output_mask(op: Any, input: Any, *args: Any, dim: Any = None, keepdim: bool 
     return both if dim == () else both.any(dim, keepdim=keepdim)
 
 
+def tensors_match(one: Any, other: Any, exact: bool = True, rtol: float = 1e-05,
+                  atol: float = 1e-08) -> bool:
+    """`torch.masked.maskedtensor.core._tensors_match`."""
+    dense = importlib.import_module("flambeau.masked._sparse").dense
+    one, other = dense(one), dense(other)
+    if one.dtype is not other.dtype or one.shape != other.shape:
+        return False
+    return bool((one == other).all()) if exact else one.allclose(
+        other, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def masks_match(one: Any, other: Any) -> bool:
+    """`torch.masked.maskedtensor.core._masks_match`."""
+    masked = importlib.import_module("flambeau.masked").MaskedTensor
+    if isinstance(one, masked) and isinstance(other, masked):
+        return tensors_match(one.get_mask(), other.get_mask())
+    return True
+
+
 class InferredType:
     """`torch._C._jit_try_infer_type`: the type of a value, which is Python's here."""
 

@@ -80,3 +80,51 @@ def test_like_pytorch(name, dim):
     left = MASK.any(dim)
     ours = called(name, DATA.to_sparse(), dim, mask=MASK.to_sparse()).to_dense()
     assert ours[left].tolist() == fl.tensor(theirs.tolist())[left].tolist()
+
+
+def test_masked_tensors_change_their_layout():
+    dense = masked.masked_tensor(DATA, MASK)
+    for name, layout in (("to_sparse", fl.sparse_coo), ("to_sparse_coo", fl.sparse_coo),
+                         ("to_sparse_csr", fl.sparse_csr)):
+        sparse = getattr(dense, name)()
+        assert sparse.layout is sparse.get_data().layout is sparse.get_mask().layout is layout
+        assert sparse.get_data()._nnz() == int(MASK.sum())
+        back = sparse.to_dense()
+        assert back.get_mask().equal(MASK)
+        assert back.to_tensor(9).equal(fl.where(MASK, DATA, 9)) and sparse.to_tensor(9).equal(
+            back.to_tensor(9))
+        assert repr(sparse) == repr(back) and (sparse * 2).to_tensor(0).equal(
+            fl.where(MASK, DATA * 2, 0))
+    with pytest.raises(ValueError, match="do not have is_contiguous"):
+        dense.to_sparse().contiguous()
+
+
+def test_masks_of_sparse_tensors_have_their_indices():
+    mask = MASK.to_sparse()
+    fitted = masked.masked_tensor(DATA.to_sparse(), (DATA > 1).to_sparse())
+    assert fitted.get_data().to_dense().equal(fl.where(DATA > 1, DATA, 0))
+    other = fl.tensor([[False, True, True, True]] + [[False] * 4, [True, True, False, False]])
+    with pytest.raises(ValueError, match="same indices"):
+        masked.masked_tensor(DATA.sparse_mask(mask), other.to_sparse())
+    with pytest.raises(ValueError, match="crow or col"):
+        masked.masked_tensor(DATA.sparse_mask(MASK.to_sparse_csr()), other.to_sparse_csr())
+    with pytest.raises(TypeError, match="same layout"):
+        masked.masked_tensor(DATA.to_sparse(), MASK)
+    with pytest.raises(TypeError, match="sparse_csc is not supported"):
+        masked.masked_tensor(DATA.to_sparse_csc(), MASK.to_sparse_csc())
+
+
+def test_what_a_masked_tensor_is_not_made_of():
+    whole = masked.masked_tensor(DATA, MASK)
+    for data, mask in ((DATA, whole), (DATA, 0), (whole, MASK), (0, MASK)):
+        with pytest.raises(TypeError, match="must be a Tensor"):
+            masked.masked_tensor(data, mask)
+
+
+def test_gradients_pass_layouts():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    x = masked.masked_tensor(DATA, MASK, requires_grad=True)
+    (x.to_sparse().to_dense() * fl.arange(12.0).reshape(3, 4)).sum().backward()
+    assert x.grad.to_tensor(0).equal(fl.where(MASK, fl.arange(12.0).reshape(3, 4), 0))
+    with pytest.warns(UserWarning, match="not recommended"):
+        masked.masked_tensor(DATA.clone().requires_grad_(), MASK)

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.core import _core
+from flambeau.core import _core, layouts
 from flambeau.core.wrapped import called, is_pointwise
 from flambeau.masked import _reductions, _rows
+from flambeau.masked._sparse import dense
 from flambeau.masked._tensor import MaskedTensor, as_masked_tensor
 
 _REDUCTIONS = {f.__name__: f for f in (
@@ -16,6 +17,7 @@ _MOVING = frozenset(
     "cat chunk clone contiguous detach diagonal expand flatten flip getitem index_select movedim "
     "narrow permute repeat reshape roll select slice split squeeze stack swapaxes t tile transpose "
     "tril triu unbind unflatten unfold unsqueeze view alias concat select_scatter".split())
+_LAYOUTS = frozenset("to_dense to_sparse to_sparse_coo to_sparse_csr".split())
 _BY_ELEMENT = frozenset(
     "bfloat16 bool byte char clamp copy cpu cuda double empty_like float full_like gelu half int "
     "long nan_to_num ones_like rand_like randn_like relu short silu sigmoid softplus square tanh "
@@ -41,14 +43,29 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _truth(func, *args, **kwargs)
     if name in _REDUCTIONS:
         return _reduce(name, args, kwargs)
+    if name in _LAYOUTS:
+        return _in_layout(name, args[0])
     if name == "where" and len(args) == 3:
         return _where(func, *args)
+    if name == "contiguous":
+        args[0].is_contiguous()     # sparse elements have no order
     if name in _MOVING:
         return _moved(func, args, kwargs)
     if name in _BY_ELEMENT or is_pointwise(func, name):
         return _by_element(func, name, inplace, args, kwargs)
     raise NotImplementedError(f"{name}() is not implemented for masked tensors: write "
                               f"x.to_tensor(value), or compute with x.get_data()")
+
+
+def _in_layout(name: str, x: MaskedTensor) -> MaskedTensor:
+    """The same elements in another layout; a sparse one stores those that count."""
+    if name == "to_dense":
+        return as_masked_tensor(x._values.to_dense(), x._mask.to_dense())
+    whole = x if x.layout is layouts.strided else _in_layout("to_dense", x)
+    mask = getattr(whole._mask, name)()
+    if name != "to_sparse_csr":
+        mask = mask.coalesce()
+    return as_masked_tensor(whole._values.sparse_mask(mask), mask)
 
 
 def _reduce(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,12 +118,17 @@ def _moved(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tuple(as_masked_tensor(d, m) for d, m in zip(data, mask, strict=True))
 
 
+def _same(one: Any, other: Any) -> bool:
+    return tuple(one.shape) == tuple(other.shape) and one.layout is other.layout and bool(
+        (dense(one) == dense(other)).all())
+
+
 def _by_element(func: Any, name: str, inplace: bool, args: tuple[Any, ...],
                 kwargs: dict[str, Any]) -> Any:
     masks = [x._mask for x in (*args, *kwargs.values()) if isinstance(x, MaskedTensor)]
     mask = masks[0]
     for other in masks[1:]:
-        if tuple(other.shape) != tuple(mask.shape) or not bool((other == mask).all()):
+        if other is not mask and not _same(other, mask):
             raise ValueError(f"{name}(): Input masks must match, for which elements of the result "
                              "count would be open otherwise: combine data and masks, e.g. "
                              "as_masked_tensor(x.get_data() + y.get_data(), x.get_mask() & "

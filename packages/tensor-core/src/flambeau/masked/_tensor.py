@@ -1,9 +1,10 @@
 """Tensors of which some elements are left out: data, and a mask that says which count."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from flambeau.core import _core, functions
+from flambeau.core import _core, functions, layouts
 from flambeau.core.wrapped import Wrapped, new
 
 _op = {**functions, **_core.operators()}
@@ -16,7 +17,7 @@ class MaskedTensor(Wrapped):
     the data itself.
 
     Args:
-        data: A dense tensor.
+        data: A tensor; of sparse ones those in layouts ``sparse_coo`` and ``sparse_csr``.
         mask: Bools of its shape: True where an element counts.
         requires_grad: Whether gradients are wanted.
     """
@@ -53,22 +54,65 @@ class MaskedTensor(Wrapped):
 
     def to_tensor(self, value: Any) -> Any:
         """A dense tensor, with a number for the elements that are left out."""
-        return _op["where"](self._mask, self._values, value)
+        return _op["where"](_dense(self._mask), _dense(self._values), value)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in C order."""
+        """Whether the elements lie in C order.
+
+        Raises:
+            ValueError: The elements are sparse.
+        """
+        if self._values.layout is not layouts.strided:
+            raise ValueError("MaskedTensors with sparse data do not have is_contiguous: write "
+                             "x.to_dense() before")
         return bool(self._values.is_contiguous())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         if self.ndim == 0:
-            there = bool(self._mask)
-            return f"MaskedTensor({_written(self._values.item()) if there else '--'}, {there})"
+            there = bool(_dense(self._mask))
+            word = _written(_dense(self._values).item()) if there else "--"
+            return f"MaskedTensor({word}, {there})"
         lines = "\n".join(f"  {line}" for line in _text(
-            self._values.tolist(), self._mask.tolist(), self.ndim).split("\n"))
+            _dense(self._values).tolist(), _dense(self._mask).tolist(), self.ndim).split("\n"))
         return f"MaskedTensor(\n{lines}\n)"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return masked_tensor, (self._values.detach(), self._mask, self.requires_grad)
+
+
+def _dense(x: Any) -> Any:
+    return x if x.layout is layouts.strided else x.to_dense()
+
+
+def _fitting(data: Any, mask: Any) -> Any:
+    """The data, of sparse ones with the indices of the mask.
+
+    Raises:
+        TypeError: The mask has another layout, or the layout is not supported.
+        ValueError: There are as many indices, and other ones.
+    """
+    if data.layout is not mask.layout:
+        raise TypeError("data and mask must have the same layout, and these are "
+                        f"{data.layout} and {mask.layout}: convert one, as mask.to_sparse()")
+    if data.layout is layouts.strided:
+        return data
+    if data.layout in (layouts.sparse_coo, layouts.sparse_csr) and data._nnz() != mask._nnz():
+        return data.sparse_mask(mask)
+    if data.layout is layouts.sparse_coo:
+        own, its = (x.detach().coalesce() for x in (data, mask))
+        if not own.indices().equal(its.indices()):
+            raise ValueError("data and mask are both sparse COO tensors but do not have the same "
+                             "indices. Write masked_tensor(data.sparse_mask(mask), mask)")
+    elif data.layout is layouts.sparse_csr:
+        if not (data.crow_indices().equal(mask.crow_indices())
+                and data.col_indices().equal(mask.col_indices())):
+            raise ValueError("data and mask are both sparse CSR tensors but do not share either "
+                             "crow or col indices. Write masked_tensor(data.sparse_mask(mask), "
+                             "mask)")
+    else:
+        raise TypeError(f"data layout of {data.layout} is not supported: write to_sparse() or "
+                        "to_sparse_csr() before")
+    return data
 
 
 def _written(number: Any) -> str:
@@ -98,8 +142,8 @@ def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
         A masked tensor.
 
     Raises:
-        TypeError: The mask is not of bool, or ``data`` no dense tensor.
-        ValueError: Shapes differ.
+        TypeError: The mask is not of bool, or of another layout.
+        ValueError: Shapes differ, or a sparse mask has other indices.
 
     Example:
         >>> import flambeau
@@ -109,7 +153,9 @@ def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
     """
     if not isinstance(data, _core.Tensor) or isinstance(data, Wrapped):
         raise TypeError(f"data must be a Tensor, not {type(data).__name__}")
-    if not isinstance(mask, _core.Tensor) or mask.dtype is not _core._dtype_named("bool"):
+    if not isinstance(mask, _core.Tensor) or isinstance(mask, Wrapped):
+        raise TypeError(f"mask must be a Tensor, not {type(mask).__name__}")
+    if mask.dtype is not _core._dtype_named("bool"):
         raise TypeError("mask must have dtype bool: write e.g. mask != 0")
     if data.ndim != mask.ndim:
         raise ValueError(f"data.dim() must equal mask.dim(), and these are {data.ndim} and "
@@ -117,6 +163,7 @@ def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
     if tuple(data.shape) != tuple(mask.shape):
         raise ValueError(f"data.size() must equal mask.size(), and these are {tuple(data.shape)} "
                          f"and {tuple(mask.shape)}")
+    data = _fitting(data, mask)
     made = new(MaskedTensor, data, tuple(data.shape))
     made._mask = mask.to(data.device)
     return made
@@ -134,8 +181,8 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
         A leaf.
 
     Raises:
-        TypeError: The mask is not of bool, or ``data`` no dense tensor.
-        ValueError: Shapes differ.
+        TypeError: The mask is not of bool, or of another layout.
+        ValueError: Shapes differ, or a sparse mask has other indices.
 
     Example:
         >>> import flambeau
@@ -148,8 +195,13 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
           ]
         )
     """
-    if not isinstance(data, _core.Tensor):
-        raise TypeError(f"data must be a Tensor, not {type(data).__name__}")
+    for name, value in (("data", data), ("mask", mask)):
+        if not isinstance(value, _core.Tensor) or isinstance(value, Wrapped):
+            raise TypeError(f"{name} must be a Tensor, not {type(value).__name__}")
+    if data.requires_grad:
+        warnings.warn("It is not recommended to create a MaskedTensor with a tensor that "
+                      "requires_grad. Write masked_tensor(data.detach(), mask, "
+                      "requires_grad=True)", UserWarning, stacklevel=2)
     made = as_masked_tensor(data.detach().clone(), mask.clone())
     return made.requires_grad_() if requires_grad else made
 
