@@ -367,3 +367,23 @@ def test_what_a_machine_is():
               get_gcc_version(asked))
         print(get_gcc_version(lambda command: (1, "", "not found")))
     """) == ["(0, '5', '') 3", "Model: a None 5.1 (own) 12.1", "None"]
+
+
+def test_test_cases_compare_tensors():
+    assert lines("""
+        import torch
+        from torch.testing._internal.common_utils import TestCase, run_tests
+        case, x = TestCase(), torch.tensor([1.0, 2.0])
+        case.assertEqual(x, x + 1e-7)
+        case.assertEqual({"a": [x, 1.0]}, {"a": [x.clone(), 1.0 + 1e-9]})
+        case.assertEqual(torch.tensor(2), 2.0), case.assertEqual("a", "a")
+        case.assertEqual([x, torch.tensor(float("nan"))], [x, torch.tensor(float("nan"))])
+        case.assertEqual(x, x.double(), exact_dtype=False)
+        case.assertEqual(x, x + .1, atol=1, rtol=0)
+        for a, b in ((x, x + .1), (x, x.double()), ([x], [x, x]), ("a", "b"), (x, 1.0), (True, 2)):
+            try:
+                case.assertEqual(a, b)
+            except AssertionError:
+                print("differs")
+        print(callable(run_tests), torch.backends.flags_frozen())
+    """) == ["differs"] * 6 + ["True False"]

@@ -112,3 +112,8 @@ def test_groups(world):
     dist.destroy_process_group(group)
     assert dist.get_pg_count() == 1
     assert dist.new_subgroups(1)[0].size() == 1
+
+
+def test_processes_that_are_in_no_group():
+    assert dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
+    assert not dist._rank_not_in_group(None) and "_rank_not_in_group" not in dist.__all__

@@ -322,3 +322,11 @@ def test_a_device_with_a_number_is_another_than_one_without():
     assert plain != numbered
     assert len({plain, numbered, flambeau.device("cpu"), flambeau.device("cpu", 0)}) == 2
     assert flambeau.zeros(1, device=numbered).device == plain
+
+
+def test_numbers_of_tensors():
+    x = flambeau.ones(2)
+    y = x.detach()
+    assert x._cdata == x._cdata != y._cdata and isinstance(x._cdata, int)
+    with pytest.raises(AttributeError):
+        x._cdata = 3

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 #: Name -> module that has it; each is imported when one of its names is asked for.
 _HOMES = {name: module for module, names in {
-    "asking": ("get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
-               "get_pg_count", "get_process_group_ranks", "get_rank", "get_world_size",
-               "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
-               "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
-               "is_ucc_available", "is_xccl_available"),
+    "asking": ("_rank_not_in_group", "get_backend", "get_global_rank", "get_group_rank",
+               "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
+               "get_world_size", "is_available", "is_backend_available", "is_gloo_available",
+               "is_initialized", "is_mpi_available", "is_nccl_available",
+               "is_torchelastic_launched", "is_ucc_available", "is_xccl_available"),
     "backend": ("Backend",),
     "collectives": ("all_reduce", "all_reduce_coalesced", "barrier", "broadcast",
                     "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_single",
@@ -50,7 +50,7 @@ _HOMES = {name: module for module, names in {
     "tcp_store": ("TCPStore",),
     "work": ("Work",),
 }.items() for name in names}
-__all__ = list(_HOMES)
+__all__ = [name for name in _HOMES if name[0] != "_"]
 __path__ = rooms.extend_path(globals()["__path__"], __name__)
 _from_rooms = rooms.lazy_attributes(__name__)
 

@@ -55,6 +55,11 @@ def get_world_size(group: Any = None) -> int:
     return -1 if group == GroupMember.NON_GROUP_MEMBER else resolve(group).size()
 
 
+def _rank_not_in_group(group: Any) -> bool:
+    """Say whether a group is one that this process is not in, as `new_group` gives it."""
+    return bool(group == GroupMember.NON_GROUP_MEMBER)
+
+
 def get_backend(group: Any = None) -> str:
     """Return what `init_process_group` was given."""
     return resolve(group).backend

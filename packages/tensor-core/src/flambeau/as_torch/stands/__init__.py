@@ -143,7 +143,8 @@ HOMES = {
         "_DecoratorContextManager", "_NoParamDecoratorContextManager")},
     **{f"nn.init._no_grad_{name}_": "contexts" for name in ("fill", "normal", "uniform", "zero")},
     **dict.fromkeys((
-        "_guards.active_fake_mode", "_guards.detect_fake_mode", "get_device_module",
+        "_guards.active_fake_mode", "_guards.detect_fake_mode", "backends.flags_frozen",
+        "get_device_module",
         "fx.experimental.proxy_tensor.get_innermost_proxy_mode",
         "fx.experimental.proxy_tensor.get_proxy_mode",
         "nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE",
@@ -158,6 +159,9 @@ HOMES = {
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
+    "distributed.distributed_c10d._rank_not_in_group": "compiled.collectives",
+    **{f"testing._internal.common_utils.{name}": "utils._test_cases" for name in (
+        "TestCase", "run_tests")},
     **{f"utils.collect_env.{name}": "utils._environment" for name in (
         "get_cpu_info", "get_gcc_version", "get_gpu_info", "get_nvidia_driver_version", "run")},
 }

@@ -108,3 +108,8 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
                            f"{type(inputs).__name__}")
     return tuple(each.detach().requires_grad_(each.requires_grad)
                  if isinstance(each, flambeau.Tensor) else each for each in inputs)
+
+
+def flags_frozen() -> bool:
+    """Return False: flags of backends may always be set."""
+    return False

@@ -197,6 +197,7 @@ CONSTANTS = {  # type: dict[str, object]
 METHODS = {f.__name__: f for f in (  # type: dict[str, object]
     is_signed, is_same_size, is_set_to, fill_diagonal_, is_pinned, is_shared,
     share_memory_, dequantize, __repr__, __div__, __rdiv__, __idiv__, __long__, __nonzero__)}
+METHODS["_cdata"] = property(id, doc="A number that no other tensor has as long as this one lives.")
 METHODS |= CONSTANTS
 METHODS |= {name: _of_quantized(name) for name in (
     "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points",

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.core import Tensor
+from flambeau.distributed import _rank_not_in_group as _rank_not_in_group
 
 
 def _same(input: Tensor, *settings: Any) -> Tensor:
