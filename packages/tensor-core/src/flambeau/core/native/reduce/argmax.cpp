@@ -2,6 +2,7 @@
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
 #include "common/plain_bools.h"
+#include "reduce/memory_order.h"
 #include "reduce/reduce.h"
 #include "reduce/short_rows.h"
 
@@ -111,7 +112,7 @@ int argmax_plan(const Job &j) {
     return 0;
 }
 
-int argmax_source(fl_reduce_source s, int least, void *values, int64_t *indices) {
+int argmax_in_order(fl_reduce_source s, int least, void *values, int64_t *indices) {
     fl_reduce_source original = s;
     Job j = {{}, least, (char *)values, indices};
     if (fl_reduce_make_plan(&s, true, &j.p) == FL_PLAN_READY)
@@ -121,6 +122,21 @@ int argmax_source(fl_reduce_source s, int least, void *values, int64_t *indices)
         return -1;
     fl_reduce_gather(original, memory.as<void>(), &j.p);
     return argmax_plan(j);
+}
+
+/* Only where one dimension is reduced: an index counts the elements of several in their order. */
+int argmax_source(const fl_reduce_source &s, int least, void *values, int64_t *indices) {
+    const ReducedInOrder order(s);
+    if (!order.changed() || (s.mask & (s.mask - 1)))
+        return argmax_in_order(s, least, values, indices);
+    const int64_t kept = fl_reduce_kept(s);
+    Scratch v(fl_bytes(kept, fl_kind_size[s.kind])), i(fl_bytes(kept, 8));
+    if (!v.ok() || !i.ok() ||
+        argmax_in_order(order.source(), least, v.as<void>(), i.as<int64_t>()) < 0)
+        return -1;
+    order.restore(v.as<void>(), fl_dtype_of_kind[s.kind], values);
+    order.restore(i.as<void>(), FL_I64, indices);
+    return 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /* logsumexp: the accumulator is (shift, sum of exp(x - shift)). */
 #include "reduce/kernels/softmax.h"
 #include "common/args.h"
+#include "reduce/memory_order.h"
 #include "reduce/reduce.h"
 #include "reduce/short_rows.h"
 #include "runtime/complex.h"
@@ -164,7 +165,8 @@ int fl_run_logsumexp(const fl_op *op, const fl_value *in, fl_tensor *out) {
         fill<double>(result.as<void>(), out->numel, -INFINITY);
     else if ((kind == FL_K_C64    ? lse_complex(source, result.as<fl_complex64>())
               : kind == FL_K_C128 ? lse_complex(source, result.as<fl_complex128>())
-                                  : lse_source(source, result.as<void>())) < 0)
+                                  : fl_reduce_in_order(source, fl_dtype_of_kind[kind],
+                                                       result.as<void>(), lse_source)) < 0)
         return -1;
     result.commit();
     return 0;

@@ -2,6 +2,7 @@
 #include "reduce/kernels/reduce_map.h"
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
+#include "reduce/memory_order.h"
 #include "reduce/reduce.h"
 #include "reduce/short_rows.h"
 #include <math.h>
@@ -190,7 +191,10 @@ int run(const Job &j, const fl_tensor *self, int kind, uint64_t mask, Out &resul
         return 0;
     }
     const ReduceInput input(self, kind, mask);
-    return reduce_source(j, input.source(), result.as<char>());
+    return fl_reduce_in_order(input.source(), fl_dtype_of_kind[j.kind], result.as<void>(),
+                              [&](const fl_reduce_source &source, void *to) {
+                                  return reduce_source(j, source, (char *)to);
+                              });
 }
 
 }  // namespace

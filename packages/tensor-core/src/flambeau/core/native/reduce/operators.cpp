@@ -3,6 +3,7 @@
 #include "reduce/kernels/reduce.h"
 #include "common/args.h"
 #include "common/small.h"
+#include "reduce/memory_order.h"
 #include "reduce/reduce.h"
 
 namespace {
@@ -192,7 +193,10 @@ int fl_run_reduce(const fl_op *op, const fl_value *in, fl_tensor *out) {
     else if (reduce == FL_REDUCE_PROD && kind == FL_K_C128)
         status = complex_product(s, result.as<double>());
     else
-        status = fl_reduce_all(s, reduce, result.as<void>());
+        status = fl_reduce_in_order(s, fl_dtype_of_kind[kind], result.as<void>(),
+                                    [&](const fl_reduce_source &source, void *to) {
+                                        return fl_reduce_all(source, reduce, to);
+                                    });
     if (status < 0)
         return -1;
     if (reduction == FL_RED_MEAN)

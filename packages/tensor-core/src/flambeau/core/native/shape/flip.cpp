@@ -7,30 +7,54 @@ namespace {
 
 const fl_reverse_kernels *const kernels = FL_PICK(fl_reverse_kernels);
 
+/* The input, its dimensions in the order in which the result lies. */
 struct Flip {
-    const fl_tensor *t;
-    uint64_t mask;
+    const char *data;
+    int ndim;
+    uint64_t mask;                      /* of the reversed ones */
+    int64_t shape[FL_MAX_DIMS], strides[FL_MAX_DIMS];
     int64_t line;                       /* elements of the last dimension */
 };
+
+/* Whether the result is dense, in some order of its dimensions; the flip then follows it. */
+bool follow(const fl_tensor *t, uint64_t mask, const fl_tensor *out, Flip *f) {
+    int order[FL_MAX_DIMS];
+    for (int d = 0; d < t->ndim; d++) {
+        int at = d;
+        for (; at > 0 && out->strides[order[at - 1]] < out->strides[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    int64_t strides[FL_MAX_DIMS];
+    *f = Flip{t->data, t->ndim, 0, {}, {}, 1};
+    for (int i = 0; i < t->ndim; i++) {
+        f->shape[i] = t->shape[order[i]];
+        f->strides[i] = t->strides[order[i]];
+        f->mask |= (mask >> order[i] & 1) << i;
+        strides[i] = out->strides[order[i]];
+        f->line = f->shape[i];
+    }
+    return fl_geometry_contiguous(t->ndim, f->shape, strides);
+}
 
 /* Offset in the source of the first element of line `number` of the result. */
 int64_t source_of(const Flip &f, int64_t number) {
     int64_t offset = 0;
-    for (int d = f.t->ndim - 2; d >= 0; d--) {
-        int64_t n = f.t->shape[d], i = number % n;
+    for (int d = f.ndim - 2; d >= 0; d--) {
+        int64_t n = f.shape[d], i = number % n;
         number /= n;
-        offset += (f.mask >> d & 1 ? n - 1 - i : i) * f.t->strides[d];
+        offset += (f.mask >> d & 1 ? n - 1 - i : i) * f.strides[d];
     }
     return offset;
 }
 
 template <class T> void flip_lines(const Flip &f, char *to, int64_t b, int64_t e) {
-    int last = f.t->ndim - 1;
-    int64_t step = last >= 0 ? f.t->strides[last] : 0;
+    int last = f.ndim - 1;
+    int64_t step = last >= 0 ? f.strides[last] : 0;
     bool turned = last >= 0 && (f.mask >> last & 1);
     T *out = (T *)to + b * f.line;
     for (int64_t number = b; number < e; number++, out += f.line) {
-        const T *x = (const T *)f.t->data + source_of(f, number);
+        const T *x = (const T *)f.data + source_of(f, number);
         if (step == 1 && turned)
             kernels->line[__builtin_ctz(sizeof(T))](x, out, f.line);
         else if (step == 1)
@@ -42,6 +66,12 @@ template <class T> void flip_lines(const Flip &f, char *to, int64_t b, int64_t e
             for (int64_t i = 0; i < f.line; i++)
                 out[i] = x[i * step];
     }
+}
+
+void flip(const Flip &f, const fl_tensor *self, char *to) {
+    fl_parallel(self->numel / f.line, fl_row_grain(f.line), [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(self->dtype), flip_lines, f, to, b, e)
+    });
 }
 
 /* Unlike in reductions, no dims means: reverse nothing. */
@@ -64,17 +94,25 @@ extern "C" int fl_infer_flip(const fl_op *op, const fl_value *in, int, fl_spec *
 
 extern "C" int fl_run_flip(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t;
-    Flip f = {self, 0, self->ndim ? self->shape[self->ndim - 1] : 1};
-    if (mask_of(op, in, &f.mask) < 0)
-        return -1;
-    RawOut out(outs[0], self->dtype);
-    if (!out.ok())
+    uint64_t mask;
+    if (mask_of(op, in, &mask) < 0)
         return -1;
     if (self->numel == 0)
         return 0;
-    fl_parallel(self->numel / f.line, fl_row_grain(f.line), [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(self->dtype), flip_lines, f, out.data(), b, e)
-    });
+    Flip f;
+    if (outs[0]->dtype == self->dtype && follow(self, mask, outs[0], &f)) {
+        flip(f, self, outs[0]->data);
+        return 0;
+    }
+    RawOut out(outs[0], self->dtype);
+    if (!out.ok())
+        return -1;
+    f = Flip{self->data, self->ndim, mask, {}, {}, 1};
+    for (int d = 0; d < self->ndim; d++) {
+        f.shape[d] = f.line = self->shape[d];
+        f.strides[d] = self->strides[d];
+    }
+    flip(f, self, out.data());
     out.commit();
     return 0;
 }
