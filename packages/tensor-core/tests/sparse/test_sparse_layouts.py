@@ -103,6 +103,20 @@ def test_matrices_in_every_layout(kind, shape):
     same(pickle.loads(pickle.dumps(x)), dense)
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "bsc"])
+def test_one_row_or_column_of_a_matrix_is_coalesced(kind):
+    rng = numpy.random.default_rng(3)
+    dense = flambeau.from_numpy(rng.integers(-1, 2, (6, 8)))
+    blocks = ((2, 4),) if kind.startswith("bs") else ()
+    x = getattr(dense, f"to_sparse_{kind}")(*blocks)
+    for dim in (0, 1):
+        for i in range(dense.shape[dim]):
+            part = x.select(dim, i)
+            same(part, dense.select(dim, i))
+            assert part.is_coalesced() and (part.indices().diff() > 0).all()
+            assert part.values().equal(part.to_dense()[part.indices()[0]])
+
+
 @pytest.mark.parametrize("dtype", ["int64", "complex64", "float64", "float16"])
 def test_products_in_other_dtypes(dtype):
     rng = numpy.random.default_rng(4)

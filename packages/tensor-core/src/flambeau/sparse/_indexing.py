@@ -40,6 +40,7 @@ def select(self: Any, dim: int, index: int) -> Any:
     index = index % size
     if dim < batch:
         return _select_matrix(self, dim, index)
+    is_compressed = isinstance(self, CompressedTensor)     # one row or column of it is in order
     self = to_coo(self)
     count = self.sparse_dim()
     shape = tuple(s for d, s in enumerate(self.shape) if d != dim)
@@ -50,7 +51,7 @@ def select(self: Any, dim: int, index: int) -> Any:
     if count == 1:
         return values.sum(0, dtype=self.dtype) if self.dtype.name != "bool" else values.any(0)
     kept = [row[there] for d, row in enumerate(self._at.unbind(0)) if d != dim]
-    return coo(_op["stack"](kept), values, shape, self._ordered)
+    return coo(_op["stack"](kept), values, shape, self._ordered or is_compressed)
 
 
 @handles("unbind")
