@@ -64,6 +64,8 @@ NAMES: dict[str, Any] = {
     "torch.distributions.kl._kl_expfamily_expfamily":
         Path("flambeau.distributions.kl.multivariate.exponential_family"),
     "torch.jit._recursive": stand_ins.ScriptState,
+    "torch.jit._recursive.ConcreteTypeStore": stand_ins.nothing,
+    "torch.jit._state._clear_class_state": stand_ins.nothing,
     "torch.jit._state": stand_ins.ScriptState,
     "torch.fx.operator_schemas._torchscript_type_to_python_type": stand_ins.same,
     "torch.masked._canonical_dim": stand_ins.canonical_dim,

@@ -345,6 +345,14 @@ def test_what_cannot_be_copied_is_shared():
     assert scripted.eval()(X).tolist() == [2.0, 3.0, 4.0] and model.inner.training
 
 
+def test_tensors_that_no_program_takes_are_passed_on():
+    scripted = jit.script(lambda x: x * 2)
+    found = scripted(fl.eye(3).to_sparse())
+    assert found.to_dense().equal(fl.eye(3) * 2) and scripted._script_example is None
+    masked = fl.masked.masked_tensor(X, X > 1)
+    assert scripted(masked).to_tensor(0).tolist() == [0.0, 4.0, 6.0]
+
+
 def test_a_class_may_be_derived_from_script_modules():
     class Own(jit.ScriptModule):
         def forward(self, x):

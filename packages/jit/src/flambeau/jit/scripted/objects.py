@@ -127,9 +127,12 @@ def _source(script: Any) -> FunctionType:
 def _keep(script: Any, args: Any, kwargs: Any) -> None:
     every = leaves((args, kwargs))
     tensors = [leaf for leaf in every if bridge.is_tensor(leaf)]
-    if sum(tensor.nbytes for tensor in tensors) > KEPT_BYTES:
+    try:
+        if sum(tensor.nbytes for tensor in tensors) > KEPT_BYTES:
+            return
+        new = [_copy(leaf) if bridge.is_tensor(leaf) else leaf for leaf in every]
+    except (TypeError, NotImplementedError):    # sparse tensors and others of classes of their own
         return
-    new = [_copy(leaf) if bridge.is_tensor(leaf) else leaf for leaf in every]
     object.__setattr__(script, "_script_example", rebuilt((args, kwargs), new))
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import operator
 from typing import Any
 
 from flambeau import rooms
@@ -34,8 +35,11 @@ def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True
         raise RuntimeError("torch.jit.freeze(): the module is in training mode; call its eval() "
                            "before")
     for name in preserved_attrs or ():
-        if not hasattr(mod, name):
-            raise RuntimeError(f"torch.jit.freeze(): the module has no attribute {name!r}")
+        try:
+            operator.attrgetter(name)(mod)
+        except AttributeError:
+            raise RuntimeError(
+                f"torch.jit.freeze(): the module has no attribute {name!r}") from None
     made = copy.deepcopy(mod).requires_grad_(False)
     if isinstance(mod, TracedModule):
         _freeze_program(mod, made)

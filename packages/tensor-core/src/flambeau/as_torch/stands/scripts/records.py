@@ -6,6 +6,7 @@ import importlib
 import inspect
 import io
 import sys
+import types
 import uuid
 import weakref
 from collections.abc import Callable
@@ -93,10 +94,14 @@ def _add(module: Any, parts: list[Any], known: dict[int, int]) -> int:
     below = module._modules
     state = {name: value for name, value in vars(module).items() if name not in _LEFT_OUT
              and (value is None or value is not below.get(name))}
+    defined = {name: value.__func__ for name, value in state.items()
+               if isinstance(value, types.MethodType) and value.__self__ is module}
+    state = {name: value for name, value in state.items() if name not in defined}
     state["_modules"] = {name: None if part is None else _add(part, parts, known)
                          for name, part in below.items()}
     parts[index] = {"class": _reference(kind or type(module)), "script": kind is not None,
-                    "state": state}
+                    "state": state, "defined": {name: _reference(function)
+                                                for name, function in defined.items()}}
     return index
 
 
@@ -120,6 +125,8 @@ def _made(index: int, parts: list[Any], known: dict[int, Any]) -> Any:
     below = {name: None if number is None else _made(number, parts, known)
              for name, number in part["state"]["_modules"].items()}
     vars(made).update(below, _modules=below)
+    for name, reference in part["defined"].items():
+        vars(made)[name] = _found(reference).__get__(made)
     return made
 
 
