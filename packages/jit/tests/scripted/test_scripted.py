@@ -334,15 +334,18 @@ def test_what_cannot_be_copied_is_shared():
         def __init__(self):
             super().__init__()
             self.lock, self.names, self.inner = threading.Lock(), ["a"], nn.Dropout()
+            self.shifts = [{"x": (fl.zeros(3),)}]
 
         def forward(self, x):
             with self.lock:
-                return self.inner(x) + len(self.names)
+                return self.inner(x) + len(self.names) + self.shifts[0]["x"][0]
 
     model = Locked()
     scripted = jit.script(model)
     assert scripted.lock is model.lock and scripted.names is not model.names
     assert scripted.eval()(X).tolist() == [2.0, 3.0, 4.0] and model.inner.training
+    model.shifts[0]["x"][0].fill_(1)
+    assert scripted(X).tolist() == [3.0, 4.0, 5.0]
 
 
 def test_tensors_that_no_program_takes_are_passed_on():

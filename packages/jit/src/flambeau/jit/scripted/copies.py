@@ -7,7 +7,7 @@ they are. Values are shared, so that training one trains the other.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flambeau.jit import bridge
@@ -20,14 +20,21 @@ def copied(module: Any) -> Any:
         module: the module. What cannot be copied, such as a lock, is shared as well.
     """
     parts = list(module.modules()) if hasattr(module, "modules") else [module]
-    shared = {id(value): value for part in parts for table in vars(part).values()
-              for value in (table.values() if isinstance(table, dict) else (table,))
-              if bridge.is_tensor(value)}
+    shared = {id(value): value for part in parts for value in _tensors(vars(part))}
     while True:
         refused = _try(parts, shared)
         if not isinstance(refused, _Refused):
             return refused
         shared[id(refused.value)] = refused.value
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    """The tensors in a value, as far as it is a container."""
+    if bridge.is_tensor(value):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(each)
 
 
 class _Refused:
