@@ -399,3 +399,26 @@ def test_a_register_parameter_that_is_put_into_the_base_class(monkeypatch):
     assert all(param.is_meta for param in net.parameters())
     monkeypatch.undo()
     assert not nn.Linear(2, 3).weight.is_meta
+
+
+class Rated(nn.Module):
+    """A buffer under the name of a property, which cannot be computed yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rate", flambeau.tensor(0.5))
+        self.scale = self.rate * 4
+
+    @property
+    def rate(self):
+        return self.scale / 100
+
+
+def test_a_property_that_cannot_be_read_yet_gives_the_member():
+    net = Rated()
+    assert net.scale == 2 and net.rate == 0.02 and net._buffers["rate"] == 0.5
+    assert copy.deepcopy(net).rate == 0.02 and list(net.state_dict()) == ["rate"]
+    with pytest.raises(KeyError, match="already exists"):
+        nn.Module.register_parameter(net, "forward", None)
+    with pytest.raises(AttributeError, match="has no attribute 'missing'"):
+        net.missing  # noqa: B018

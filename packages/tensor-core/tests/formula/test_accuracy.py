@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from points import spread
 
+import flambeau
 from flambeau.core.formula import evaluate, parse
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
@@ -207,3 +208,13 @@ def test_special_functions(name, reference, tolerance):
     with mp.workdps(40):
         expected = np.array([float(reference(mp.mpf(float(a)))) for a in x])
     np.testing.assert_allclose(value, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_angles_beside_the_axis_are_the_same_on_both_sides(dtype):
+    y = np.array([1e-30, 0.5, 1.0, 2.0, 1e30, np.inf], dtype)
+    y = np.concatenate([y, -y])
+    right, left = (flambeau.atan2(flambeau.from_numpy(y.copy()), flambeau.full(
+        (len(y),), zero, dtype=getattr(flambeau, dtype))) for zero in (0.0, -0.0))
+    assert flambeau.equal(right, left)
+    assert np.array_equal(right.numpy(), np.copysign(np.pi / 2, y).astype(dtype))

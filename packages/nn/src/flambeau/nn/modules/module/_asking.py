@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from ._attributes import Attributes
+from ._hidden import Hidden
 from ._members import PLACES
 
 
-class Asking(Attributes):
+class Asking(Hidden, Attributes):
     """Reads members through `__getattr__`."""
 
     def __getattribute__(self, name: str) -> Any:
@@ -23,14 +24,6 @@ class Asking(Attributes):
         if name in state and any(name in state.get(place, ()) for place in PLACES):
             return type(self).__getattr__(self, name)
         return object.__getattribute__(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        own = object.__getattribute__(self, "__dict__")
-        for place in PLACES:
-            if name in own.get(place, ()):
-                return own[place][name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
-                             name=name, obj=self)
 
 
 def _calls_getattr(cls: type) -> bool:
@@ -43,5 +36,6 @@ def let_ask(cls: type) -> None:
     """Give a class the base `Asking` if it, or what it is made of, has to do with `__getattr__`."""
     if hasattr(cls, "_members_at_once") or issubclass(cls, Asking):
         return
-    if hasattr(cls, "__getattr__") or _calls_getattr(cls):
+    own = getattr(cls, "__getattr__", Hidden.__getattr__)
+    if own is not Hidden.__getattr__ or _calls_getattr(cls):
         cls.__bases__ = (*cls.__bases__, Asking)

@@ -9,6 +9,7 @@ from flambeau import Tensor
 
 from ...parameter import Buffer, Parameter
 from ._everywhere import REGISTRATION, registered
+from ._hidden import let_hide
 from ._members import KINDS, PLACES, Members, hold, members_of, start
 
 
@@ -200,9 +201,8 @@ def _check_new(module: Attributes, name: str, kind: str) -> None:
     """Raise if the name is none for a parameter or buffer, or that of a method, say."""
     if name not in members_of(module, f"_{kind}s"):
         _check_spelling(name, kind)
-        # Read, too: PyTorch allows the name of a property that raises AttributeError now.
-        if hasattr(type(module), name) and hasattr(module, name):
-            raise KeyError(_taken(module, name))
+        if hasattr(type(module), name):
+            _check_class(module, name)
 
 
 _REGISTERS = {
@@ -259,8 +259,19 @@ _ABSENT = object()
 
 def _check_name(module: Attributes, name: str, names: dict[str, Any], kind: str) -> None:
     _check_spelling(name, kind)
-    if hasattr(module, name) and name not in names:
+    if name not in names:
+        _check_class(module, name)
+
+
+def _check_class(module: Attributes, name: str) -> None:
+    """Refuse the name of a method, say; that of a property that raises AttributeError now will do.
+
+    Such a property gives the member from then on, until it gives something else.
+    """
+    if hasattr(module, name):
         raise KeyError(_taken(module, name))
+    if hasattr(type(module), name):
+        let_hide(type(module))
 
 
 def _taken(module: Attributes, name: str) -> str:

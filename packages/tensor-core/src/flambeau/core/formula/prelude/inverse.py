@@ -47,15 +47,19 @@ def atan(x: Expr, *, dtype: str) -> Expr:
 
 @define("atan2", "float")
 def atan2(y: Expr, x: Expr, *, dtype: str) -> Expr:
-    """The angle of the smaller part over the larger, put into the right octant."""
+    """The angle of the smaller part over the larger, put into the right octant.
+
+    From pi/2 it goes to both sides, so that ``atan2(1, -0.0)`` is what ``atan2(1, 0.0)`` is.
+    """
     ay, ax = absolute(y), absolute(x)
     swap = ay > ax
     small, large = select(swap, ax, ay), select(swap, ay, ax)
     ratio = select(eq(small, large), select(eq(large, 0.0), 0.0, 1.0), small / large)
     angle = _atan_kernel(ratio, dtype)
     low = _HALF_PI_LOW[dtype]
-    angle = select(swap, HALF_PI - (angle - low), angle)
-    angle = select(bits(x) < 0, PI - (angle - 2.0 * low), angle)
+    steep = HALF_PI - (copysign(angle, x) - low)
+    flat = select(bits(x) < 0, PI - (angle - 2.0 * low), angle)
+    angle = select(swap, steep, flat)
     number = (ax <= INF) & (ay <= INF)
     return select(number, copysign(angle, y), x + y)
 
