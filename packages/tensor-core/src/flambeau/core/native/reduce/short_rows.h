@@ -41,10 +41,12 @@ void fl_each_few_columns(const fl_reduce_plan &p, int64_t size, fl_gather_fn gat
         alignas(64) char x[16 * FL_FEW_COLUMNS * 8], to[16 * FL_FEW_COLUMNS * 8];
         for (int64_t first = b; first < e; first += some) {
             const int64_t count = e - first < some ? e - first : some;
-            const int64_t row = p.inner * count * size;
-            for (int64_t i = 0; i < p.n; i++)
-                gather(x + i * row, p.data + (first * p.outer_step + i * p.step) * size, p.inner,
-                       count, 1, p.outer_step);
+            const char *from = p.data + first * p.outer_step * size;
+            const int64_t side_by_side = p.step == p.inner ? p.n : 1;
+            const int64_t elements = side_by_side * p.inner;
+            for (int64_t i = 0; i < p.n; i += side_by_side)
+                gather(x + i * p.inner * count * size, from + i * p.step * size, elements, count, 1,
+                       p.outer_step);
             use((const char *)x, p.inner * count, to);
             gather(out + first * p.inner * size, to, count, p.inner, 1, count);
         }

@@ -77,27 +77,59 @@ template <class Op, class T> FL_TIGHT T eight_numbers(const T *p, int64_t stride
     return Op::of(a, b);
 }
 
+/* The last columns, fewer than a set of lanes: with masks where there are any. */
+#if defined(__AVX512F__)
+template <class T> constexpr bool has_masks = sizeof(T) >= 4;
+#else
+template <class T> constexpr bool has_masks = false;
+#endif
+
+template <class Op, class T>
+FL_TIGHT void last_columns_masked(const T *p, int64_t n, int64_t stride, int64_t width, T *acc) {
+    const auto row = [&](int64_t i) { return Lanes<T>::load_part(p + i * stride, width, 0); };
+    Lanes<T> total = Lanes<T>::load_part(acc, width, 0);
+    int64_t i = 0;
+    for (; i + ROWS <= n; i += ROWS) {
+        Lanes<T> set[ROWS];
+        for (int s = 0; s < ROWS; s++)
+            set[s] = row(i + s);
+        total = both<Op>(total, both<Op>(four<Op>(set), four<Op>(set + 4)));
+    }
+    for (; i < n; i++)
+        total = both<Op>(total, row(i));
+    total.store_part(acc, width);
+}
+
+template <class Op, class T>
+FL_TIGHT void last_columns(const T *p, int64_t n, int64_t stride, int64_t width, T *acc) {
+    if constexpr (has_masks<T>)
+        return last_columns_masked<Op>(p, n, stride, width, acc);
+    int64_t i = 0;
+    for (; i + ROWS <= n; i += ROWS, p += ROWS * stride)
+#pragma GCC ivdep
+        for (int64_t j = 0; j < width; j++)
+            acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
+    for (; i < n; i++, p += stride)
+#pragma GCC ivdep
+        for (int64_t j = 0; j < width; j++)
+            acc[j] = Op::of(acc[j], p[j]);
+}
+
 template <class Op, class T>
 void more_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *out) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const T *p = (const T *)x;
     T *acc = (T *)out;
     int64_t whole = width - width % COUNT;
+    if (whole < width)
+        last_columns<Op>(p + whole, n, stride, width - whole, acc + whole);
     int64_t i = 0;
-    for (; i + ROWS <= n; i += ROWS, p += ROWS * stride) {
+    for (; i + ROWS <= n; i += ROWS, p += ROWS * stride)
         for (int64_t j = 0; j < whole; j += COUNT)
             both<Op>(Lanes<T>::load(acc + j), eight_rows<Op>(p + j, stride)).store(acc + j);
-#pragma GCC ivdep
-        for (int64_t j = whole; j < width; j++)
-            acc[j] = Op::of(acc[j], eight_numbers<Op, T>(p + j, stride));
-    }
-    for (; i < n; i++, p += stride) {
+    for (; i < n; i++, p += stride)
         for (int64_t j = 0; j < whole; j += COUNT)
             both<Op>(Lanes<T>::load(acc + j), Lanes<T>::load(p + j)).store(acc + j);
-#pragma GCC ivdep
-        for (int64_t j = whole; j < width; j++)
-            acc[j] = Op::of(acc[j], p[j]);
-    }
 }
 
 template <class Op, class T>
