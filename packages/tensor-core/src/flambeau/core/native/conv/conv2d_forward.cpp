@@ -24,8 +24,6 @@ const int64_t TARGET_BLOCKS = 16;
 const int64_t TARGET_BLOCKS_PER_THREAD = 4;
 const int64_t MIN_BLOCKS_PER_THREAD = 2;
 
-int64_t parts_of(int64_t n, int64_t size) { return n > 0 ? (n - 1) / size + 1 : 0; }
-
 /* Operands of a convolution, and what does not follow from its sizes. */
 struct Operands {
     const char *input, *bias;
@@ -47,7 +45,7 @@ int64_t pixels_of_block(const fl_conv &p) {
 
 /* Small images go together, so that packed weights serve many pixels. */
 int64_t images_of(const fl_conv &p, int64_t pixels) {
-    int64_t least = parts_of(MIN_BLOCK_PIXELS, pixels), most = pixels_of_block(p) / pixels;
+    int64_t least = fl_chunk_count(MIN_BLOCK_PIXELS, pixels), most = pixels_of_block(p) / pixels;
     int64_t spare = p.n * p.groups / TARGET_BLOCKS;
     int64_t images = most < spare ? most : spare;
     images = images > least ? images : least;
@@ -70,12 +68,12 @@ int64_t even_parts(int64_t blocks, int64_t parts) {
 Cut cut_of(const fl_conv &p) {
     Cut cut;
     int64_t pixels = fl_conv_pixels(p);
-    cut.row_parts = parts_of(p.oh, parts_of(pixels_of_block(p), p.ow));
-    cut.rows = parts_of(p.oh, cut.row_parts);
-    cut.row_parts = parts_of(p.oh, cut.rows);
+    cut.row_parts = fl_chunk_count(p.oh, fl_chunk_count(pixels_of_block(p), p.ow));
+    cut.rows = fl_chunk_count(p.oh, cut.row_parts);
+    cut.row_parts = fl_chunk_count(p.oh, cut.rows);
     cut.images = cut.row_parts == 1 ? images_of(p, pixels) : 1;
-    cut.image_parts = parts_of(p.n, cut.images);
-    cut.channel_parts = parts_of(p.o, MAX_BLOCK_CHANNELS);
+    cut.image_parts = fl_chunk_count(p.n, cut.images);
+    cut.channel_parts = fl_chunk_count(p.o, MAX_BLOCK_CHANNELS);
     int64_t blocks = cut.image_parts * cut.row_parts * p.groups;
     int64_t gathered = p.n * p.groups * pixels * fl_conv_taps(p);
     bool shared = gathered <= MAX_SHARED_BYTES / (int64_t)sizeof(double);
@@ -83,8 +81,8 @@ Cut cut_of(const fl_conv &p) {
            p.o / (cut.channel_parts + 1) >= (shared ? MIN_SPLIT_CHANNELS : MIN_GATHERING_CHANNELS))
         cut.channel_parts++;
     cut.channel_parts = even_parts(blocks, cut.channel_parts);
-    cut.channels = parts_of(p.o, cut.channel_parts);
-    cut.channel_parts = parts_of(p.o, cut.channels);
+    cut.channels = fl_chunk_count(p.o, cut.channel_parts);
+    cut.channel_parts = fl_chunk_count(p.o, cut.channels);
     return cut;
 }
 
@@ -212,9 +210,10 @@ bool run_some_in_steps(const Job &job, char *strips, int64_t strips_bytes, int64
 /* As many pixel parts at once as keep all threads busy. */
 bool run_in_steps(const Job &job, int64_t strips_bytes) {
     int64_t all = job.pixel_parts();
-    int64_t busy = parts_of(MIN_BLOCKS_PER_THREAD * fl_get_num_threads(), job.cut.channel_parts);
+    int64_t wanted = MIN_BLOCKS_PER_THREAD * fl_get_num_threads();
+    int64_t busy = fl_chunk_count(wanted, job.cut.channel_parts);
     int64_t some = STRIP_BYTES / strips_bytes > busy ? STRIP_BYTES / strips_bytes : busy;
-    some = parts_of(all, parts_of(all, some));
+    some = fl_chunk_count(all, fl_chunk_count(all, some));
     Scratch strips((size_t)(strips_bytes * some));
     bool done = strips.ok();
     for (int64_t first = 0; done && first < all; first += some) {

@@ -21,23 +21,21 @@ struct Job {
     int64_t blocks() const { return p.groups * o_parts * c_parts; }     /* of the same images */
 };
 
-int64_t parts_of(int64_t n, int64_t size) { return (n - 1) / size + 1; }
-
 /* Images are split only when channels make too few blocks. */
 void cut(Job *job) {
     const fl_conv &p = job->p;
     int64_t window = p.y.size * p.x.size;
-    job->c_parts = parts_of(p.c, TAPS / window > 1 ? TAPS / window : 1);
-    job->c = parts_of(p.c, job->c_parts);
-    job->c_parts = parts_of(p.c, job->c);
-    job->o_parts = parts_of(p.o, CHANNELS);
-    job->o = parts_of(p.o, job->o_parts);
-    job->o_parts = parts_of(p.o, job->o);
-    int64_t wanted = parts_of(TARGET_BLOCKS, job->blocks());
+    job->c_parts = fl_chunk_count(p.c, TAPS / window > 1 ? TAPS / window : 1);
+    job->c = fl_chunk_count(p.c, job->c_parts);
+    job->c_parts = fl_chunk_count(p.c, job->c);
+    job->o_parts = fl_chunk_count(p.o, CHANNELS);
+    job->o = fl_chunk_count(p.o, job->o_parts);
+    job->o_parts = fl_chunk_count(p.o, job->o);
+    int64_t wanted = fl_chunk_count(TARGET_BLOCKS, job->blocks());
     int64_t most = MAX_PARTIAL_SUM_ELEMENTS / job->weight() + 1;
     wanted = wanted < most ? wanted : most;
-    job->n = parts_of(p.n, wanted < p.n ? wanted : p.n);
-    job->n_parts = parts_of(p.n, job->n);
+    job->n = fl_chunk_count(p.n, wanted < p.n ? wanted : p.n);
+    job->n_parts = fl_chunk_count(p.n, job->n);
 }
 
 /* Block number `index` of the images of part `n`. */

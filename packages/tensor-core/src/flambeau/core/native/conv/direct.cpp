@@ -23,11 +23,9 @@ const int64_t ITEMS_PER_THREAD = 4;
 
 thread_local const fl_conv_packed *offered = nullptr;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 const fl_conv_direct_kernels *kernels() { return FL_PICK(fl_conv_direct_kernels); }
 
-int64_t slabs_of(int64_t taps) { return ceil_div(taps, FL_DIRECT_TAPS); }
+int64_t slabs_of(int64_t taps) { return fl_chunk_count(taps, FL_DIRECT_TAPS); }
 
 /* How the input lies that taps read: padded, or as it is. */
 struct Planes {
@@ -142,7 +140,7 @@ void finish(const Job &job, int64_t group, int64_t block, int64_t first, int64_t
 
 void run_block(const Job &job, int64_t group, int64_t block, int64_t first, int64_t last,
                const Work &work) {
-    int64_t taps = fl_conv_taps(job.p), size = ceil_div(taps, slabs_of(taps));
+    int64_t taps = fl_conv_taps(job.p), size = fl_chunk_count(taps, slabs_of(taps));
     int64_t channels = job.p.o - block * job.channels;
     fl_conv_direct_block b = {job.planes.data, work.pixels, job.taps, last - first, 0,
                               channels < job.channels ? channels : job.channels,
@@ -198,10 +196,10 @@ int64_t parts_of(int64_t items, int64_t blocks) {
 /* Whole tiles, in bands as even as can be, and as many for each thread as for any other. */
 int64_t pixels_of_band(int64_t pixels) {
     int64_t threads = fl_get_num_threads(), unit = kernels()->pixels;
-    int64_t bands = ceil_div(pixels, BAND_PIXELS);
+    int64_t bands = fl_chunk_count(pixels, BAND_PIXELS);
     if (bands > threads)
-        bands = ceil_div(bands, threads) * threads;
-    return ceil_div(ceil_div(pixels, bands), unit) * unit;
+        bands = fl_chunk_count(bands, threads) * threads;
+    return fl_chunk_count(fl_chunk_count(pixels, bands), unit) * unit;
 }
 
 bool lies_in_order(const fl_conv &p, const fl_conv_weight &w) {
@@ -211,7 +209,7 @@ bool lies_in_order(const fl_conv &p, const fl_conv_weight &w) {
 
 /* Enough to do for each sum, and at most a sixteenth of the lanes without work. */
 bool fills_tiles(const fl_conv &p) {
-    int64_t lanes = kernels()->channels / 2, all = ceil_div(p.o, lanes) * lanes;
+    int64_t lanes = kernels()->channels / 2, all = fl_chunk_count(p.o, lanes) * lanes;
     int64_t least = p.y.size * p.x.size == 1 ? MIN_TAPS_OF_ONE_PIXEL : MIN_TAPS;
     return fl_conv_taps(p) >= least && p.o >= 2 * lanes && 15 * all <= 16 * p.o;
 }
@@ -246,12 +244,12 @@ int64_t fl_conv_packed_elements(const fl_conv &p) {
     int64_t channels = kernels()->channels, taps = fl_conv_taps(p);
     if (!channels || !fills_tiles(p) || !is_faster(p, true))
         return 0;
-    return p.groups * ceil_div(p.o, channels) * channels * taps;
+    return p.groups * fl_chunk_count(p.o, channels) * channels * taps;
 }
 
 void fl_conv_pack(const float *weight, int64_t groups, const int64_t *shape, float *packed) {
     int64_t channels = kernels()->channels, taps = shape[1] * shape[2] * shape[3];
-    int64_t outputs = shape[0] / groups, blocks = ceil_div(outputs, channels);
+    int64_t outputs = shape[0] / groups, blocks = fl_chunk_count(outputs, channels);
     fl_parallel(groups * blocks, (1 << 16) / (channels * taps) + 1, [&](int64_t begin,
         int64_t end) {
         for (int64_t i = begin; i < end; i++) {
@@ -281,8 +279,8 @@ int fl_conv_direct(const fl_conv &p, const float *input, const fl_conv_weight &w
         planes.data = padded.as<float>();
     }
     set_taps(p, planes, offsets.as<int64_t>());
-    int64_t pixels = p.n * fl_conv_pixels(p), blocks = ceil_div(p.o, channels);
-    int64_t band = pixels_of_band(pixels), bands = ceil_div(pixels, band);
+    int64_t pixels = p.n * fl_conv_pixels(p), blocks = fl_chunk_count(p.o, channels);
+    int64_t band = pixels_of_band(pixels), bands = fl_chunk_count(pixels, band);
     Job job = {p, planes, weight, packed, bias, out, epilogue, offsets.as<int64_t>(), channels,
                blocks, bands, band, parts_of(p.groups * bands, blocks)};
     return run_job(job) ? 1 : -1;

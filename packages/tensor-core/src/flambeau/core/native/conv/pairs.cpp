@@ -25,8 +25,6 @@ const int64_t MIN_WINDOW_CHANNELS = 16;
 const int64_t MIN_WINDOW_OUTPUT_CHANNELS = 32;
 const int64_t MIN_MULTIPLICATIONS = 1 << 16;
 
-int64_t parts_of(int64_t n, int64_t size) { return (n - 1) / size + 1; }
-
 struct Job {
     fl_conv p;
     const uint16_t *input;
@@ -46,12 +44,12 @@ struct Job {
         pairs = (p.c + 1) / 2 * p.y.size * p.x.size;
         int64_t pixels = fl_conv_pixels(p), fit = UNFOLDED_BYTES / (4 * pairs);
         int64_t most = std::min(std::max(fit, MIN_COLUMNS), MAX_COLUMNS);
-        columns = parts_of(parts_of(pixels, parts_of(pixels, most)), 16) * 16;
-        column_parts = parts_of(pixels, columns);
-        int64_t wanted = parts_of(TARGET_TASKS, p.n * p.groups * column_parts);
+        columns = fl_chunk_count(fl_chunk_count(pixels, fl_chunk_count(pixels, most)), 16) * 16;
+        column_parts = fl_chunk_count(pixels, columns);
+        int64_t wanted = fl_chunk_count(TARGET_TASKS, p.n * p.groups * column_parts);
         row_parts = std::max<int64_t>(1, std::min(wanted, p.o / MIN_ROWS));
-        rows = parts_of(p.o, row_parts);
-        row_parts = parts_of(p.o, rows);
+        rows = fl_chunk_count(p.o, row_parts);
+        row_parts = fl_chunk_count(p.o, rows);
     }
     int64_t tasks() const { return p.n * p.groups * column_parts * row_parts; }
     int run(int64_t task, char *scratch) const;
@@ -77,8 +75,8 @@ struct Span {
     Span(const fl_conv &p, int64_t tap, int64_t y, int64_t x, int64_t pixels) : count(pixels) {
         int64_t row = y * p.y.stride - p.y.padding + tap / p.x.size * p.y.dilation;
         int64_t shift = tap % p.x.size * p.x.dilation - p.x.padding, step = p.x.stride;
-        int64_t before = shift >= 0 ? 0 : parts_of(-shift, step);
-        int64_t after = p.w > shift ? parts_of(p.w - shift, step) : 0;
+        int64_t before = shift >= 0 ? 0 : fl_chunk_count(-shift, step);
+        int64_t after = p.w > shift ? fl_chunk_count(p.w - shift, step) : 0;
         bool outside = row < 0 || row >= p.h;
         begin = outside ? 0 : std::min(std::max<int64_t>(before - x, 0), count);
         end = outside ? 0 : std::min(std::max(after - x, begin), count);

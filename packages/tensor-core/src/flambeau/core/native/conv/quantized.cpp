@@ -13,8 +13,6 @@ const int64_t TASK_PRODUCTS = 4 << 20;      /* 16 microseconds by dot products *
 /* Most terms of 255 * 128, whose sum fits into 32 bits. */
 const int64_t MOST_TERMS = INT32_MAX / (255 * 128);
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* The arguments in order. */
 enum { INPUT, WEIGHT, SUMS, SCALES, BIAS, KERNEL_SIZE, STRIDE, PADDING, DILATION, GROUPS,
        INPUT_SCALE, INPUT_ZERO, SCALE, ZERO, RELU };
@@ -59,9 +57,9 @@ int Plan::read(const fl_op *op, const fl_value *in) {
     joined = c.p.groups == 1 && c.p.x.dilation == 1;
     runs = depthwise || !joined ? taps : taps / c.p.x.size;
     run = joined ? c.p.x.size * c.p.c : c.p.c;
-    words = depthwise ? ceil_div(taps, 4) : ceil_div(run, 4);
-    blocks = depthwise ? ceil_div(channels, FL_QUANTIZED_BLOCK)
-                       : ceil_div(c.p.o, FL_QUANTIZED_CHANNELS);
+    words = depthwise ? fl_chunk_count(taps, 4) : fl_chunk_count(run, 4);
+    blocks = depthwise ? fl_chunk_count(channels, FL_QUANTIZED_BLOCK)
+                       : fl_chunk_count(c.p.o, FL_QUANTIZED_CHANNELS);
     return 0;
 }
 
@@ -193,18 +191,19 @@ class Convolution {
     void run() const {
         const int64_t most = CHUNK_BYTES / (plan_.channels + plan_.outputs);
         const int64_t fit = most > CHUNK_PIXELS ? CHUNK_PIXELS : most + 1;
-        const int64_t tiles = ceil_div(pixels_, FL_QUANTIZED_PIXELS);
+        const int64_t tiles = fl_chunk_count(pixels_, FL_QUANTIZED_PIXELS);
         const int64_t blocks = plan_.depthwise ? 1 : plan_.c.p.groups * plan_.blocks;
         const int64_t products = pixels_ * plan_.outputs * plan_.taps * plan_.c.p.c;
-        int64_t chunks = ceil_div(pixels_, fit), parts = 1, wanted = ceil_div(TASKS, chunks);
+        int64_t chunks = fl_chunk_count(pixels_, fit), parts = 1;
+        int64_t wanted = fl_chunk_count(TASKS, chunks);
         if (wanted > products / TASK_PRODUCTS / chunks)
             wanted = products / TASK_PRODUCTS / chunks;
         while (2 * parts <= wanted && blocks % (2 * parts) == 0)
             parts *= 2;
         if (parts == 1 && wanted > 1)
             chunks *= wanted;
-        const int64_t each = ceil_div(tiles, chunks);
-        chunks = ceil_div(tiles, each);
+        const int64_t each = fl_chunk_count(tiles, chunks);
+        chunks = fl_chunk_count(tiles, each);
         const bool small = !plan_.depthwise && products < TASK_PRODUCTS;
         fl_parallel(chunks * parts, small ? chunks * parts : 1, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; i++)

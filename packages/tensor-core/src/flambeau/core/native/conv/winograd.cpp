@@ -34,8 +34,6 @@ const int64_t MIN_PART_CHANNELS = 8;
 
 bool is_allowed = true;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 const fl_winograd_kernels *kernels() { return FL_PICK(fl_conv_kernels)->winograd; }
 
 struct Job {
@@ -53,9 +51,9 @@ struct Blocks {
     int64_t tiles, count;
 
     int64_t lanes() const { return kernels()->lanes; }
-    int64_t vectors() const { return ceil_div(tiles, lanes()); }
+    int64_t vectors() const { return fl_chunk_count(tiles, lanes()); }
     int64_t first(int64_t i) const { return vectors() * i / count * lanes(); }
-    int64_t most() const { return ceil_div(vectors(), count) * lanes(); }
+    int64_t most() const { return fl_chunk_count(vectors(), count) * lanes(); }
     fl_winograd_block at(const Job &job, int64_t i) const {
         int64_t end = first(i + 1) < tiles ? first(i + 1) : tiles;
         return fl_winograd_block{&job.p, job.input, job.bias, job.out, first(i), end - first(i),
@@ -73,8 +71,8 @@ struct Blocks {
 Blocks blocks_of(const fl_conv &p, int64_t bytes, int64_t units) {
     int64_t tiles = p.n * fl_winograd_rows(p) * fl_winograd_cols(p), strip = 2 * kernels()->lanes;
     int64_t most = bytes / (16 * p.c * (int64_t)sizeof(float)) / strip * strip;
-    int64_t count = ceil_div(tiles, most > strip ? most : strip);
-    return Blocks{tiles, count > units ? ceil_div(count, units) * units : count};
+    int64_t count = fl_chunk_count(tiles, most > strip ? most : strip);
+    return Blocks{tiles, count > units ? fl_chunk_count(count, units) * units : count};
 }
 
 Blocks shared_blocks(const fl_conv &p) { return blocks_of(p, SHARED_BYTES, 1); }
@@ -86,7 +84,7 @@ bool has_few_tiles(const fl_conv &p) { return shared_blocks(p).most() <= kernels
 struct Parts {
     int64_t channels, unit, count;
 
-    int64_t units() const { return ceil_div(channels, unit); }
+    int64_t units() const { return fl_chunk_count(channels, unit); }
     int64_t first(int64_t part) const {
         int64_t at = units() * part / count * unit;
         return at < channels ? at : channels;
@@ -95,8 +93,8 @@ struct Parts {
 
 /* Of `most` channels at most, and of `least` at least if that makes them even. */
 Parts parts_of(int64_t channels, int64_t unit, int64_t most, int64_t least) {
-    int64_t threads = fl_get_num_threads(), count = ceil_div(channels, most);
-    int64_t even = ceil_div(count, threads) * threads;
+    int64_t threads = fl_get_num_threads(), count = fl_chunk_count(channels, most);
+    int64_t even = fl_chunk_count(count, threads) * threads;
     return Parts{channels, unit, even * least <= channels ? even : count};
 }
 
