@@ -191,14 +191,34 @@ bool run_clamp(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_t
     return true;
 }
 
+/* addcmul, or lerp by a number, of half precision. */
+bool run_half_sum(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
+                  const fl_tensor *out) {
+    const bool is_lerp = op->index == FL_OP_lerp;
+    const fl_half_kernels *kernels = FL_PICK(fl_half_kernels);
+    auto run = (is_lerp ? kernels->lerp : kernels->product_sum)[dtype == FL_BF16];
+    Side x, a, b, number;
+    if (!(out->flags & FL_CONTIGUOUS) || out->dtype != dtype ||
+        !number.set_wide(in[is_lerp ? pw->operand[2] : pw->scalar[0]]) ||
+        !x.set(in[pw->operand[0]], dtype, out) || !a.set(in[pw->operand[1]], dtype, out) ||
+        !b.set(in[pw->operand[is_lerp ? 1 : 2]], dtype, out) || x.step < 0 || a.step < 0 ||
+        b.step < 0)
+        return false;
+    fl_parallel(out->numel, 2 * FL_GRAIN, [&](int64_t begin, int64_t end) {
+        run(x.from(begin, 2), a.from(begin, 2), b.from(begin, 2), number.wide,
+            out->data + 2 * begin, end - begin);
+    });
+    return true;
+}
+
 /* self + value * a * b of integers, modulo their size: a product, which value multiplies, and a sum,
  * while the elements are near. */
 bool run_product_sum(const fl_pointwise *pw, const fl_value *in, int dtype, const fl_tensor *out) {
     const int64_t ELEMENTS = 2048;
     Side x, a, b;
     const fl_value &value = in[pw->scalar[0]];
-    if (is_half(dtype) || column_of(dtype) < 0 || !(out->flags & FL_CONTIGUOUS) ||
-        out->dtype != dtype || value.tag != FL_INT || !x.set(in[pw->operand[0]], dtype, out) ||
+    if (column_of(dtype) < 0 || !(out->flags & FL_CONTIGUOUS) || out->dtype != dtype ||
+        value.tag != FL_INT || !x.set(in[pw->operand[0]], dtype, out) ||
         !a.set(in[pw->operand[1]], dtype, out) || !b.set(in[pw->operand[2]], dtype, out))
         return false;
     fl_narrow_fn multiply = function_of(FL_NARROW_MUL, -1, dtype);
@@ -339,6 +359,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_sign(op, in[pw->operand[0]], dtype, out);
     if (op->index == FL_OP_clamp_both)
         return run_clamp(pw, in, dtype, out);
+    if (half && (op->index == FL_OP_addcmul || op->index == FL_OP_lerp))
+        return run_half_sum(op, pw, in, dtype, out);
     if (op->index == FL_OP_addcmul)
         return run_product_sum(pw, in, dtype, out);
     if (op->index == FL_OP_floor_divide && dtype == FL_I64)

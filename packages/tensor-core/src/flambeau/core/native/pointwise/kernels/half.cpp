@@ -120,6 +120,71 @@ void run(const void *left, int step_a, const void *right, int step_b, void *to, 
     memcpy(out + i, last[2], bytes);
 }
 
+/* ---- of three -------------------------------------------------------------------------------- */
+
+struct ProductSum {
+    float value;
+    template <class R> inline R of(R x, R a, R b) const { return x + value * a * b; }
+};
+struct NearLerp {
+    float weight;
+    template <class R> inline R of(R x, R end, R) const { return x + weight * (end - x); }
+};
+struct FarLerp {
+    float rest;                 /* 1 - weight */
+    template <class R> inline R of(R x, R end, R) const { return end - (end - x) * rest; }
+};
+
+template <class Sum, class T>
+inline void sum_run(const Sum &sum, const T *x, const T *a, const T *b, T *out) {
+    alignas(64) float wide[3][RUN_ELEMENTS];
+    widen_run(x, wide[0]);
+    widen_run(a, wide[1]);
+    widen_run(b, wide[2]);
+    for (int i = 0; i < RUN_ELEMENTS; i++)
+        wide[0][i] = sum.of(wide[0][i], wide[1][i], wide[2][i]);
+    narrow_run(wide[0], out);
+}
+
+#ifdef __F16C__
+template <class Sum>
+inline void sum_run(const Sum &sum, const fl_f16 *x, const fl_f16 *a, const fl_f16 *b,
+                    fl_f16 *out) {
+    for (int i = 0; i < RUN_ELEMENTS; i += VECTOR_ELEMENTS)
+        store(out + i, sum.of(load(x + i), load(a + i), load(b + i)));
+}
+#endif
+
+template <class T, class Sum>
+void sum_all(const Sum &sum, const void *first, const void *second, const void *third, void *to,
+             int64_t n) {
+    const T *x = (const T *)first, *a = (const T *)second, *b = (const T *)third;
+    T *out = (T *)to;
+    int64_t i = 0;
+    for (; i + RUN_ELEMENTS <= n; i += RUN_ELEMENTS)
+        sum_run(sum, x + i, a + i, b + i, out + i);
+    T last[3][RUN_ELEMENTS] = {};
+    const size_t bytes = (size_t)(n - i) * sizeof(T);
+    memcpy(last[0], x + i, bytes);
+    memcpy(last[1], a + i, bytes);
+    memcpy(last[2], b + i, bytes);
+    sum_run(sum, last[0], last[1], last[2], last[0]);
+    memcpy(out + i, last[0], bytes);
+}
+
+template <class T>
+void product_sum(const void *x, const void *a, const void *b, float value, void *out, int64_t n) {
+    sum_all<T>(ProductSum{value}, x, a, b, out, n);
+}
+
+template <class T>
+void lerp(const void *x, const void *end, const void *, float weight, void *out, int64_t n) {
+    if (weight < 0.5f && weight > -0.5f)
+        sum_all<T>(NearLerp{weight}, x, end, end, out, n);
+    else
+        sum_all<T>(FarLerp{1.0f - weight}, x, end, end, out, n);
+}
+
 void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
     const uint16_t *in = (const uint16_t *)x;
     uint16_t *out = (uint16_t *)to;
@@ -134,4 +199,5 @@ void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
 
 extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
     {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)},
-    {clamp<fl_f16>, clamp<fl_bf16>}, bits};
+    {clamp<fl_f16>, clamp<fl_bf16>}, {product_sum<fl_f16>, product_sum<fl_bf16>},
+    {lerp<fl_f16>, lerp<fl_bf16>}, bits};
