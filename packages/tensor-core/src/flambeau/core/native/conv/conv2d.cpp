@@ -39,12 +39,20 @@ extern "C" int fl_run_conv2d(const fl_op *op, const fl_value *in, int n,
     if (fl_conv_goes_by_pairs(p, input, weight))
         return fl_conv_by_pairs(p, input, weight, in[2], outs[0]);
     int kind = fl_kind_of_dtype[input->dtype];
+    Out out(outs[0], kind);
+    if (!out.ok())
+        return -1;
+    int done = 0;
+    if (kind == FL_K_I64)
+        done = fl_conv_integers_by_floats(p, input, weight, bias, outs[0]->numel,
+                                          out.as<int64_t>());
+    if (done)
+        return done < 0 ? -1 : (out.commit(), 0);
     In x(input, kind), w(weight, kind);
     std::optional<In> b;
     if (bias)
         b.emplace(bias, kind);
-    Out out(outs[0], kind);
-    if (!x.ok() || !w.ok() || !out.ok() || (b && !b->ok()))
+    if (!x.ok() || !w.ok() || (b && !b->ok()))
         return -1;
     if (kind == FL_K_I64) {
         fl_conv_integers(c, x.as<int64_t>(), w.as<int64_t>(), b ? b->as<int64_t>() : nullptr,

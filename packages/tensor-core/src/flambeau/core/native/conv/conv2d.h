@@ -55,6 +55,10 @@ typedef void fl_conv_integers_grad_fn(const fl_conv_nd &c, const int64_t *grad,
                                       const int64_t *operand, int64_t *out);
 int fl_conv2d_run_grad(const fl_conv_nd &c, const fl_value *in, fl_tensor *result,
                        fl_conv_grad_fn *compute, fl_conv_integers_grad_fn *integers);
+/* The convolution over planes of integers of any width by floats, if those are exact for them. 1:
+ * done; 0: that is not certain; -1: no memory. */
+int fl_conv_integers_by_floats(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight,
+                               const fl_tensor *bias, int64_t numel, int64_t *out);
 /* The convolution of int64 operands and its gradient for the input, exact modulo 2**64. */
 void fl_conv_integers(const fl_conv_nd &c, const int64_t *input, const int64_t *weight,
                       const int64_t *bias, int64_t *out);

@@ -1,10 +1,12 @@
-/* Convolutions of integers, by products with unfolded images where these are not too large, else
- * tap by tap: rows of the output gather multiples of rows of the input,
+/* Convolutions of integers: by floats where those are exact, by products with unfolded images where
+ * these are not too large, else tap by tap: rows of the output gather multiples of rows of the input,
  * or the other way round. */
 #include "matmul/kernels/integer_product.h"
 #include "common/args.h"
 #include "conv/conv2d.h"
 #include "matmul/integer.h"
+#include <math.h>
+#include <optional>
 
 namespace {
 
@@ -84,7 +86,72 @@ bool by_columns(const Sizes &s, const uint64_t *x, const uint64_t *w, const int6
     return true;
 }
 
+/* ---- by floats ------------------------------------------------------------------------------- */
+
+/* No element is larger; infinite where that is not known, NaN where memory ran out. */
+double largest_of(const fl_tensor *t) {
+    switch (t->dtype) {
+    case FL_BOOL: return 1;
+    case FL_U8: return UINT8_MAX;
+    case FL_I8: return -(double)INT8_MIN;
+    case FL_I16: return -(double)INT16_MIN;
+    case FL_I32: case FL_I64: break;
+    default: return INFINITY;
+    }
+    In elements(t, FL_K_I64);
+    if (!elements.ok())
+        return NAN;
+    uint64_t bits = 0;          /* of all elements, and of the inverses of negative ones */
+    for (int64_t i = 0; i < t->numel; i++) {
+        const int64_t x = elements.as<int64_t>()[i];
+        bits |= (uint64_t)(x < 0 ? ~x : x);
+    }
+    return (double)bits + 1;
+}
+
+/* What no sum of products exceeds on its way. */
+double largest_sum(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight,
+                   const fl_tensor *bias) {
+    return largest_of(input) * largest_of(weight) * (double)fl_conv_taps(p) +
+           (bias ? largest_of(bias) : 0);
+}
+
+/* The convolution in floats of that dtype; false: no memory. */
+template <class T>
+bool run_floats(const fl_conv &p, int dtype, const fl_tensor *input, const fl_tensor *weight,
+                const fl_tensor *bias, int64_t numel, int64_t *out) {
+    const int kind = fl_kind_of_dtype[dtype];
+    In x(input, kind), w(weight, kind);
+    std::optional<In> b;
+    if (bias)
+        b.emplace(bias, kind);
+    Scratch sums(fl_bytes(numel, sizeof(T)));
+    const int64_t taps = fl_conv_taps(p), window = p.y.size * p.x.size;
+    const fl_conv_weight rows = {w.as<char>(), p.o * taps, taps, window, p.x.size, 1};
+    if (!x.ok() || !w.ok() || !sums.ok() || (b && !b->ok()) ||
+        fl_conv_by_sums(p, dtype, x.as<char>(), rows, b ? b->as<char>() : nullptr,
+                        sums.as<char>(), nullptr, nullptr) < 0)
+        return false;
+    fl_parallel(numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+            out[i] = (int64_t)sums.as<T>()[i];
+    });
+    return true;
+}
+
 }  // namespace
+
+int fl_conv_integers_by_floats(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight,
+                               const fl_tensor *bias, int64_t numel, int64_t *out) {
+    const double most = largest_sum(p, input, weight, bias);
+    if (most > 0x1p53)
+        return 0;
+    const bool done = most <= 0x1p24 ? run_floats<float>(p, FL_F32, input, weight, bias, numel, out)
+                      : most <= 0x1p53
+                          ? run_floats<double>(p, FL_F64, input, weight, bias, numel, out)
+                          : false;
+    return done ? 1 : fl_error(FL_MEMORY_ERROR, "conv2d(): no memory for integers as floats");
+}
 
 void fl_conv_integers(const fl_conv_nd &c, const int64_t *input, const int64_t *weight,
                       const int64_t *bias, int64_t *out) {
