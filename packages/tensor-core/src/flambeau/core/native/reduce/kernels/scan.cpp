@@ -147,10 +147,26 @@ void integer_lines(const void *x, void *out, int64_t lines, int64_t n) {
     }
 }
 
+/* Sums of so few columns stay in registers. */
+template <int WIDTH, class T, class A>
+void few_columns(const T *p, T *q, int64_t n, int64_t stride) {
+    A sum[WIDTH] = {};
+    for (int64_t i = 0; i < n; i++, p += stride, q += stride)
+        for (int c = 0; c < WIDTH; c++) {
+            sum[c] += (A)p[c];
+            q[c] = (T)sum[c];
+        }
+}
+
 constexpr int64_t STRIP_COLUMNS = 256;
 
 template <class T, class A>
 void columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
+    switch (width) {
+    case 2: return few_columns<2, T, A>((const T *)x, (T *)out, n, stride);
+    case 3: return few_columns<3, T, A>((const T *)x, (T *)out, n, stride);
+    case 4: return few_columns<4, T, A>((const T *)x, (T *)out, n, stride);
+    }
     for (int64_t j = 0; j < width; j += STRIP_COLUMNS) {
         const T *p = (const T *)x + j;
         T *q = (T *)out + j;
