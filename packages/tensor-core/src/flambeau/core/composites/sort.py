@@ -16,8 +16,27 @@ def _unique(x, return_inverse, return_counts, dim):
         raise NotImplementedError(f"unique(): complex numbers have no order, got {x.dtype}")
     if dim is not None:
         return _unique_slices(x, return_inverse, return_counts, dim, True)
+    if x.dtype is _core._dtype_named("bool"):
+        return _unique_bools(x, return_inverse, return_counts)
     flat, order = _op["sort"](_op["reshape"](x, (-1,)), 0, False, True)
     return _without_repeats(flat, 0, order, x.shape, return_inverse, return_counts)
+
+
+def _unique_bools(x, return_inverse, return_counts):
+    """Nothing to sort: which of the two are there."""
+    def pair(no, yes):
+        return _op["stack"]([no, yes], 0)
+
+    has_false = _op["logical_not"](_op["all"](x))
+    there = pair(has_false, _op["any"](x))
+    values = pair(*(_op["full_of"]((), each, device=x.device) for each in (False, True)))
+    results = [_op["masked_select"](values, there)]
+    if return_inverse:
+        results.append(_op["logical_and"](x, has_false).to(_core._dtype_named("int64")))
+    if return_counts:
+        yes = _op["sum"](x)
+        results.append(_op["masked_select"](pair(_op["rsub"](yes, x.numel()), yes), there))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def unique_consecutive(x, return_inverse, return_counts, dim):
