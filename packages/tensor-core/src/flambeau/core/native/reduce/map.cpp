@@ -73,9 +73,33 @@ int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
     return 0;
 }
 
+const int64_t NARROW_COLUMNS = 64;
+
+/* Narrow columns that lie side by side: as many rows as a buffer has room for are prepared at once.
+ * Their number is a multiple of the rows that are reduced as a tree. */
+int reduce_narrow_columns(const Job &j, const fl_reduce_plan &plan, char *out) {
+    const int64_t BUFFER_ELEMENTS = 2048, size = fl_kind_size[j.kind];
+    const int64_t rows = BUFFER_ELEMENTS / plan.inner / FL_REDUCE_ROWS * FL_REDUCE_ROWS;
+    fl_parallel(plan.outer, fl_row_grain(plan.n * plan.inner), [&](int64_t b, int64_t e) {
+        alignas(64) char buffer[BUFFER_ELEMENTS * 8];
+        for (int64_t o = b; o < e; o++)
+            for (int64_t r = 0; r < plan.n; r += rows) {
+                const int64_t n = plan.n - r < rows ? plan.n - r : rows, count = n * plan.inner;
+                const int64_t at = o * plan.outer_step + r * plan.step;
+                j.prepare(fl_reduce_load(plan, at, count, buffer), buffer, count);
+                auto kernel = r ? reduce_kernels->more : reduce_kernels->columns;
+                kernel[j.reduce][j.kind](buffer, n, plan.inner, plan.inner,
+                                         out + o * plan.inner * size);
+            }
+    });
+    return 0;
+}
+
 /* Columns of the plan: strips of a few rows at a time, prepared in a buffer whose first row is what
  * the rows before came to. */
 int reduce_columns(const Job &j, const fl_reduce_plan &plan, char *out) {
+    if (plan.inner < NARROW_COLUMNS && plan.step == plan.inner)
+        return reduce_narrow_columns(j, plan, out);
     const int64_t STRIP_COLUMNS = 256, ROWS = 8, size = fl_kind_size[j.kind];
     const int64_t strips = fl_chunk_count(plan.inner, STRIP_COLUMNS);
     fl_reduce_columns_fn reduce = reduce_kernels->columns[j.reduce][j.kind];
