@@ -185,7 +185,7 @@ int fl_call_division(const fl_op *op, const fl_value *in, int n, fl_value *out) 
 int fl_call_choice(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     if (FL_UNLIKELY(check_numbers(op, in, n, 0) < 0))
         return -1;
-    if (FL_UNLIKELY(in[0].tag == FL_TENSOR && in[0].t->dtype == FL_U8))
+    if (FL_UNLIKELY(op->index == FL_OP_where && in[0].tag == FL_TENSOR && in[0].t->dtype == FL_U8))
         return fl_choose_by_bytes(op, in, n, out);
     return fl_call_pointwise(op, in, n, out);
 }

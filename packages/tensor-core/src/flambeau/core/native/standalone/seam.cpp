@@ -52,6 +52,19 @@ int fl_call_copy(const fl_op *op, const fl_value *in, int n, fl_value *out) {
     return fl_call_generic(op, in, n, out);
 }
 
+/* Programs were warned of masks of bytes when they were recorded. */
+int fl_choose_by_bytes(const fl_op *op, const fl_value *in, int n, fl_value *out) {
+    fl_value test[2] = {in[0]}, mask[1] = {};
+    test[1].tag = FL_INT;
+    mask[0].tag = FL_NONE;
+    if (fl_call_pointwise(fl_find_op("ne"), test, 2, mask) < 0)
+        return -1;
+    const fl_value chosen[] = {mask[0], in[1], in[2]};
+    const int status = fl_call_pointwise(op, chosen, n, out);
+    fl_release(mask[0].t);
+    return status;
+}
+
 const fl_backend *fl_backend_of(int) { return nullptr; }
 const char *fl_device_name(int type) { return type == FL_CPU ? "cpu" : "another device"; }
 
