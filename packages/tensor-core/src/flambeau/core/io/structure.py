@@ -41,8 +41,8 @@ class _Encoder:
             parts = [self.tensor(part, join(path, name)) for name, part in parts_of(obj)]
             return _with_gradient(obj, {"q": [facts_of(obj), parts]})
         if isinstance(obj, _core.Tensor):
-            parts = unusual.of_class(obj, path)
-            return self.of_class(obj, parts, path) if parts else self.attributed(obj, path)
+            made_of = unusual.of_class(obj, path)
+            return self.of_class(obj, made_of, path) if made_of else self.attributed(obj, path)
         if obj is None or isinstance(obj, (bool, int, str)) and type(obj) in (bool, int, str):
             return {"v": obj}
         if type(obj) is float:

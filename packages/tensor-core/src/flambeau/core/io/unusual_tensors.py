@@ -39,7 +39,8 @@ def of_class(x: Any, path: str) -> tuple[type, Any, dict[str, Any]] | None:
         return None
     if kind.__reduce_ex__ is not _core.Tensor.__reduce_ex__ or kind.__reduce__ is not \
             _core.Tensor.__reduce__:
-        return _without_class(x, path)
+        _tell_loss(x, path)
+        return None
     with _core.DisableTorchFunction(), _core.DisableTorchDispatch():
         if _core.is_wrapper(x):
             data: Any = [x.dtype, list(x.shape), list(x.stride()), x.storage_offset(), x.device]
@@ -50,7 +51,7 @@ def of_class(x: Any, path: str) -> tuple[type, Any, dict[str, Any]] | None:
     return kind, data, _core.attributes_of(x)
 
 
-def _without_class(x: Any, path: str) -> None:
+def _tell_loss(x: Any, path: str) -> None:
     """Say what is lost where a function of the class's own would have to be called."""
     what = f"save(): the {type(x).__name__} at {path or 'the top'} is pickled by a method of its " \
         "class, which files do not call"
