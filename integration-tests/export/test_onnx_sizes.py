@@ -19,8 +19,9 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 #: The sizes that are tried, and how many samples of each operator.
 SIZES, COUNT = (1, 2, 3, 7, 40), 3
 
-#: Operands that repeated ones are not: sorted bounds, and a scale that stems from the input.
-FITTING = {"searchsorted", "bucketize", "row_order", "rms_norm_grad"}
+#: Operands that repeated ones are not: sorted bounds, and a scale or a loss that stem from the
+#: input.
+FITTING = {"searchsorted", "bucketize", "row_order", "rms_norm_grad", "ctc_loss_grad"}
 
 
 def session_of(model):
