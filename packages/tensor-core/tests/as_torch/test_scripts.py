@@ -216,7 +216,9 @@ WRITES = """
     torch.save(net(x), "wanted.pt")
 """
 READS = """
-    import copy, torch
+    import contextlib, copy, torch
+    with contextlib.suppress(ImportError):
+        import parts
     x, wanted = torch.ones(2, 3), torch.load("wanted.pt")
     for name in ("new", "called", "traced", "local", "program"):
         try:
@@ -280,6 +282,13 @@ def test_files_are_read_by_other_processes(tmp_path):
     beside = ["local True", "program True LoadedModule 0 True"]
     assert process(READS) == ["new True Net 2 True", "called True Net 2 True",
                               "traced True TracedModule 2 True", *beside]
+    assert process("""
+        import sys, torch
+        try:
+            torch.jit.load("new.pt")
+        except RuntimeError as error:
+            print("import parts first" in str(error), "parts" in sys.modules)
+    """) == ["True False"]
     programs = ["new True", "called True LoadedModule 2 True", "traced True LoadedModule 2 True",
                 *beside]
     parts.write_text(textwrap.dedent(PARTS).replace("* 2", "* 3"))   # not what was saved

@@ -1,9 +1,9 @@
 """`torch.jit.save` and `torch.jit.load`: scripts as files.
 
 A file holds the program that was recorded, as `flambeau.jit.save` writes it, and the module as
-data: its tensors, attributes, and the names of its classes. Where these classes can be found and
-have the sources that they had, the module is made again, with all its methods; else the program is
-loaded. Nothing of a file is executed.
+data: its tensors, attributes, and the names of its classes. Where the program has imported these
+classes and they have the sources that they had, the module is made again, with all its methods;
+else the program is loaded. Nothing of a file is executed, and a file imports nothing.
 """
 from __future__ import annotations
 

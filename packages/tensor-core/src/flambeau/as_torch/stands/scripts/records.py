@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import io
 import sys
@@ -60,7 +59,7 @@ def read(content: bytes, map_location: Any) -> tuple[Any, str]:
         map_location: The device of its tensors.
     """
     try:
-        data = files.load(io.BytesIO(content), map_location, weights_only=False)
+        data = files.load(io.BytesIO(content), map_location)
         if "function" in data:
             function = _found(data["function"])
             return (TracedFunction(Traced(function)) if data["traced"]
@@ -156,11 +155,13 @@ def _found(reference: dict[str, Any]) -> Any:
     shown = f"{module}.{name}"
     if module.partition(".")[0] in sys.stdlib_module_names and module != "__main__":
         raise Unreadable(f"{shown} is of the standard library, with which a file could do harm")
+    if module not in sys.modules:
+        raise Unreadable(f"{shown} is not here: import {module} first, which a file does not do")
     try:
-        found: Any = sys.modules.get(module) or importlib.import_module(module)
+        found: Any = sys.modules[module]
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError):
+    except AttributeError:
         raise Unreadable(f"{shown} cannot be found here") from None
     if isinstance(found, _objects.ScriptFunction):
         found = found._fn
