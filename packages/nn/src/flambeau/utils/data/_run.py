@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from flambeau.core import blocks
@@ -54,23 +55,20 @@ class Run:
     def __iter__(self) -> Iterator[Any]:
         return self
 
+    def _watched(self) -> AbstractContextManager[Any]:
+        """A row of profilers, named as PyTorch names the iterator."""
+        workers = "MultiProcessing" if hasattr(self._batches, "superseded") else "SingleProcess"
+        row: AbstractContextManager[Any] = blocks.block(
+            f"enumerate(DataLoader)#_{workers}DataLoaderIter.__next__")
+        return row
+
     def __next__(self) -> Any:
-        if blocks.watchers:
-            with blocks.block(f"enumerate(DataLoader)#{self._kind()}.__next__"):
-                return self._next()
-        return self._next()
-
-    def _kind(self) -> str:
-        """What PyTorch calls the iterator."""
-        workers = "Multi" if hasattr(self._batches, "superseded") else "Single"
-        return f"_{workers}Process{'ing' if workers == 'Multi' else ''}DataLoaderIter"
-
-    def _next(self) -> Any:
         if self._failed:  # who asks for the next batch has given up the one that failed
             self._progress.taken += 1
             self._failed = False
         try:
-            batch = next(self._batches)
+            with self._watched() if blocks.watchers else nullcontext():
+                batch = next(self._batches)
         except StopIteration:
             self._progress.finished = True
             raise
