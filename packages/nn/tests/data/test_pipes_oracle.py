@@ -7,8 +7,8 @@ import pytest
 
 import flambeau
 
-torch = pytest.importorskip("torch", reason="needs PyTorch")
-theirs = pytest.importorskip("torch.utils.data.datapipes.iter", reason="needs PyTorch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+theirs = pytest.importorskip("torch.utils.data.datapipes.iter", reason="PyTorch is not installed")
 ours = pytest.importorskip("flambeau.utils.data.datapipes.iter")
 
 pytestmark = pytest.mark.oracle

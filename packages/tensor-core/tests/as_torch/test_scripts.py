@@ -6,8 +6,12 @@ import textwrap
 import pytest
 from test_alias import PROGRAM, lines, run
 
-pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
-pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+@pytest.fixture(autouse=True)
+def _packages():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
 
 NET = """
     import copy, io, warnings
