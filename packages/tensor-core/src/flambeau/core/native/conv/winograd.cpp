@@ -23,12 +23,6 @@ const int64_t SHARED_BYTES = 4 << 20;
 /* Transformed weights that are kept for all blocks, at most. */
 const int64_t MAX_WEIGHT_BYTES = 6 << 20;
 const int64_t MIN_BLOCKS_PER_THREAD = 2;
-/* A tile's rounding errors are those of its largest element, also in pixels that do not see it. At
- * this multiple of the mean they reach 2**-13 of what is usual. */
-const float MAX_OF_MEAN = 1024.0f;
-/* An image is looked at in so many pieces, and a task looks at so many elements, about. */
-const int64_t SPREAD_PIECES = 8;
-const int64_t SPREAD_GRAIN = 8192;
 /* Output channels of a part, at least, where there are fewer parts than would suit the threads. */
 const int64_t MIN_PART_CHANNELS = 8;
 
@@ -336,38 +330,6 @@ bool is_faster(const fl_conv &p) {
            4 * pixels >= MIN_TILE_PIXELS * tiles;
 }
 
-/* From the pieces of an image, which are the same for any number of threads. */
-bool is_even(const fl_winograd_spread *pieces, int64_t size) {
-    fl_winograd_spread all = {};
-    for (int64_t i = 0; i < SPREAD_PIECES; i++) {
-        all.sum += pieces[i].sum;
-        all.largest = pieces[i].largest > all.largest ? pieces[i].largest : all.largest;
-    }
-    const float mean = all.sum / (float)size;
-    return all.largest <= MAX_OF_MEAN * mean && mean - mean == 0.0f;
-}
-
-/* Which images have no element that is much larger than the mean, NaN or infinite. */
-bool find_even(const fl_conv &p, const float *input, char *even) {
-    const int64_t size = p.c * p.h * p.w, lines = size / 16, count = p.n * SPREAD_PIECES;
-    Scratch scratch((size_t)count * sizeof(fl_winograd_spread));
-    fl_winograd_spread *pieces = scratch.as<fl_winograd_spread>();
-    if (!scratch.ok())
-        return false;
-    fl_parallel(count, SPREAD_GRAIN * SPREAD_PIECES / size + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) {
-            const int64_t k = i % SPREAD_PIECES, first = lines * k / SPREAD_PIECES * 16;
-            const int64_t next = lines * (k + 1) / SPREAD_PIECES * 16;
-            const int64_t last = k + 1 < SPREAD_PIECES ? next : size;
-            const float *image = input + i / SPREAD_PIECES * size;
-            pieces[i] = kernels()->spread(image + first, last - first);
-        }
-    });
-    for (int64_t i = 0; i < p.n; i++)
-        even[i] = is_even(pieces + i * SPREAD_PIECES, size);
-    return true;
-}
-
 }  // namespace
 
 fl_conv_layout fl_conv_layout_of(const fl_conv &p) {
@@ -403,7 +365,7 @@ int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight 
     };
     const float *by_taps = laid(FL_CONV_BY_TAPS), *by_outputs = laid(FL_CONV_BY_OUTPUTS);
     Scratch even((size_t)p.n);
-    bool done = even.ok() && find_even(p, input, even.as<char>());
+    bool done = even.ok() && fl_winograd_find_even(p, input, even.as<char>());
     for (int64_t first = 0, last; done && first < p.n; first = last) {
         for (last = first + 1; last < p.n && even.as<char>()[last] == even.as<char>()[first];)
             last++;

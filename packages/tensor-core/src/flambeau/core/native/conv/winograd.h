@@ -15,6 +15,10 @@ int64_t fl_conv_laid_elements(fl_conv_layout layout, int64_t o, int64_t c);
 void fl_conv_lay_windows(fl_conv_layout layout, const float *weight, int64_t o, int64_t c,
                          float *to);
 
+/* Which images have no element that is much larger than the mean, NaN or infinite; false: no
+ * memory. */
+bool fl_winograd_find_even(const fl_conv &p, const float *input, char *even);
+
 /* 1: done; 0: other kernels are faster, or can do what these cannot; -1: no memory. */
 int fl_conv_winograd(const fl_conv &p, const float *input, const fl_conv_weight &weight,
                      const float *bias, float *out, const fl_epilogue *epilogue);

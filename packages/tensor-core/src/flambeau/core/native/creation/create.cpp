@@ -50,11 +50,7 @@ void repeat_element(void *out, const void *value, int64_t size, int64_t n) {
     static const char zeros[16] = {0};
     if (!memcmp(value, zeros, (size_t)size))
         return clear(out, n * size);
-    fl_gather_fn fill = size == 1   ? fl_moves->gather[FL_BOOL][FL_K_BOOL]
-                        : size == 2 ? fl_moves->gather[FL_I16][FL_K_RAW16]
-                        : size == 4 ? fl_moves->gather[FL_F32][FL_K_F32]
-                        : size == 8 ? fl_moves->gather[FL_I64][FL_K_I64]
-                                    : fl_moves->gather[FL_C128][FL_K_C128];
+    fl_gather_fn fill = fl_move_of_size(size);
     fl_parallel(n, FL_GRAIN * 4, [=](int64_t begin, int64_t end) {
         fill((char *)out + begin * size, value, 1, end - begin, 0, 0);
     });

@@ -106,6 +106,8 @@ int fl_format_strides(const fl_tensor *t, const char *format, int64_t *strides);
 bool fl_memory_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
                      int *order);
 void fl_ordered_strides(int ndim, const int64_t *shape, const int *order, int64_t *strides);
+/* The dimensions by their strides, the largest first; of equal ones in their own order. */
+void fl_order_by_stride(int ndim, const int64_t *strides, int *order);
 /* The format that results of networks' kernels take over from t, or NULL for C order. */
 const char *fl_suggested_format(const fl_tensor *t);
 void fl_spec_in_format(fl_spec *s, const char *format);

@@ -99,6 +99,15 @@ void fl_ordered_strides(int ndim, const int64_t *shape, const int *order, int64_
     }
 }
 
+void fl_order_by_stride(int ndim, const int64_t *strides, int *order) {
+    for (int d = 0; d < ndim; d++) {
+        int at = d;
+        for (; at > 0 && strides[order[at - 1]] < strides[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+}
+
 const char *fl_suggested_format(const fl_tensor *t) {
     const char *name = t->ndim == 4 ? "channels_last" : "channels_last_3d";
     int order[FL_MAX_DIMS];

@@ -58,6 +58,14 @@ struct fl_tile_moves {
     fl_scatter_fn scatter[FL_KIND_COUNT + 1][FL_DTYPE_COUNT];
 };
 extern const fl_tile_moves *fl_moves;
+/* Moves elements of so many bytes as they are. */
+static inline fl_gather_fn fl_move_of_size(int64_t size) {
+    return size == 1   ? fl_moves->gather[FL_BOOL][FL_K_BOOL]
+           : size == 2 ? fl_moves->gather[FL_I16][FL_K_RAW16]
+           : size == 4 ? fl_moves->gather[FL_F32][FL_K_F32]
+           : size == 8 ? fl_moves->gather[FL_I64][FL_K_I64]
+                       : fl_moves->gather[FL_C128][FL_K_C128];
+}
 fl_pw_fn fl_bytecode_interpreter(bool streams);     /* streams: operands come from memory */
 void fl_kernels_init(void);                 /* picks the tables for the ISA level */
 

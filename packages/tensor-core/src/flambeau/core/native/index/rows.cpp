@@ -20,10 +20,9 @@ void pick_items(char *to, const char *from, const int64_t *index, int64_t b, int
 template <class T>
 void pick_items_of_rows(char *to, const char *from, const int64_t *index, int64_t n, int64_t size,
                         int64_t b, int64_t e) {
+    const int64_t item = sizeof(T);
     for (int64_t o = b; o < e; o++)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + (o * n + i) * (int64_t)sizeof(T),
-                   from + (o * size + index[i]) * (int64_t)sizeof(T), sizeof(T));
+        pick_items<T>(to + o * n * item, from + o * size * item, index, 0, n);
 }
 
 /* Blocks are far apart: ask for one of the next while copying. */

@@ -11,10 +11,9 @@ const int64_t MAX_ELEMENTS = 64;        /* of both operands and the result */
 const int64_t BLOCK_BYTES = 256;        /* of the same element of all products of a block */
 
 /* Matrices `first` and on of an operand, by elements. */
-void gather(const Product &p, const Batched &x, int64_t rows, int64_t cols, int64_t first,
+void gather(int64_t size, const Batched &x, int64_t rows, int64_t cols, int64_t first,
             int64_t count, char *to) {
-    const int64_t size = fl_itemsize(p.dtype);
-    auto move = fl_moves->gather[p.dtype][fl_kind_of_dtype[p.dtype]];
+    auto move = fl_move_of_size(size);
     const char *from = x.data + first * x.batch[0] * size;
     if (x.col == 1 && x.row == cols)
         return move(to, from, rows * cols, count, 1, x.batch[0]);
@@ -32,14 +31,14 @@ bool fl_run_tiny_products(const Product &p, char *c) {
     const int wide = p.dtype == FL_F64;
     const int64_t size = fl_itemsize(p.dtype), some = BLOCK_BYTES / size;
     auto products = FL_PICK(fl_tiny_kernels)->products[wide];
-    auto move = fl_moves->gather[p.dtype][fl_kind_of_dtype[p.dtype]];
+    auto move = fl_move_of_size(size);
     fl_parallel(p.batch[0], fl_row_grain(made * p.k), [&](int64_t b, int64_t e) {
         alignas(64) char room[MAX_ELEMENTS * BLOCK_BYTES];
         for (int64_t first = b; first < e; first += some) {
             const int64_t count = e - first < some ? e - first : some;
             char *x = room, *y = x + p.m * p.k * count * size, *z = y + p.k * p.n * count * size;
-            gather(p, p.a, p.m, p.k, first, count, x);
-            gather(p, p.b, p.k, p.n, first, count, y);
+            gather(size, p.a, p.m, p.k, first, count, x);
+            gather(size, p.b, p.k, p.n, first, count, y);
             products(x, y, z, count, p.m, p.n, p.k);
             move(c + first * made * size, z, count, made, 1, count);
         }

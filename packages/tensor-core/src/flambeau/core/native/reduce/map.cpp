@@ -144,12 +144,7 @@ int reduce_prepared(const Job &j, const fl_reduce_source &s, char *out) {
 /* Dense strides in the order in which the dimensions of a source lie. */
 void dense_strides(const fl_reduce_source &s, int64_t *strides) {
     int order[FL_MAX_DIMS];
-    for (int d = 0; d < s.ndim; d++) {
-        int at = d;
-        for (; at > 0 && s.strides[order[at - 1]] < s.strides[d]; at--)
-            order[at] = order[at - 1];
-        order[at] = d;
-    }
+    fl_order_by_stride(s.ndim, s.strides, order);
     int64_t step = 1;
     for (int i = s.ndim - 1; i >= 0; i--) {
         strides[order[i]] = step;

@@ -7,12 +7,7 @@
 class ReducedInOrder {
   public:
     explicit ReducedInOrder(const fl_reduce_source &s) : original_(s), source_(s) {
-        for (int d = 0; d < s.ndim; d++) {
-            int at = d;
-            for (; at > 0 && s.strides[order_[at - 1]] < s.strides[d]; at--)
-                order_[at] = order_[at - 1];
-            order_[at] = d;
-        }
+        fl_order_by_stride(s.ndim, s.strides, order_);
         source_.mask = 0;
         int last = -1;
         for (int i = 0; i < s.ndim; i++) {

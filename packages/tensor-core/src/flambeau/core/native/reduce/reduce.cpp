@@ -23,10 +23,7 @@ struct Job {
     }
     /* Narrow integers are moved as other elements of their size. */
     fl_gather_fn gather() const {
-        return type < FL_REDUCE_KINDS ? fl_moves->gather[p.dtype][p.kind]
-               : size == 1            ? fl_moves->gather[FL_BOOL][FL_K_BOOL]
-               : size == 2            ? fl_moves->gather[FL_I16][FL_K_RAW16]
-                                      : fl_moves->gather[FL_F32][FL_K_F32];
+        return type < FL_REDUCE_KINDS ? fl_moves->gather[p.dtype][p.kind] : fl_move_of_size(size);
     }
 };
 
@@ -123,8 +120,8 @@ int reduce_narrow(const Job &j) {
     return 0;
 }
 
-void reduce_few_columns(const Job &j) {
-    fl_each_few_columns(j.p, j.size, j.gather(), j.out,
+void reduce_short_columns(const Job &j) {
+    fl_each_short_columns(j.p, j.size, j.gather(), j.out,
                         [&](const char *x, int64_t width, char *to) {
                             column_kernel(j)(x, j.p.n, width, width, to);
                         });
@@ -132,8 +129,8 @@ void reduce_few_columns(const Job &j) {
 
 int reduce_columns(const Job &j) {
     const fl_reduce_plan &p = j.p;
-    if (fl_has_few_columns(p)) {
-        reduce_few_columns(j);
+    if (fl_has_short_columns(p)) {
+        reduce_short_columns(j);
         return 0;
     }
     if (p.inner <= FL_NARROW_COLUMNS && p.step == p.inner && p.n >= 128)

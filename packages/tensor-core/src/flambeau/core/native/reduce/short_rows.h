@@ -29,16 +29,16 @@ void fl_each_short_rows(const fl_reduce_plan &p, fl_gather_fn gather, const Use 
 
 /* The same of few short columns: element i of column c of outer index first + r is
  * x[(i * inner + c) * count + r]. The results, x[c * count + r] of `to`, go back in order. */
-static const int64_t FL_FEW_COLUMNS = 128;
-static inline bool fl_has_few_columns(const fl_reduce_plan &p) {
-    return p.inner < 16 && p.n * p.inner <= FL_FEW_COLUMNS && p.outer >= 16;
+static const int64_t FL_SHORT_COLUMNS_ELEMENTS = 128;
+static inline bool fl_has_short_columns(const fl_reduce_plan &p) {
+    return p.inner < 16 && p.n * p.inner <= FL_SHORT_COLUMNS_ELEMENTS && p.outer >= 16;
 }
 template <class Use>
-void fl_each_few_columns(const fl_reduce_plan &p, int64_t size, fl_gather_fn gather, char *out,
+void fl_each_short_columns(const fl_reduce_plan &p, int64_t size, fl_gather_fn gather, char *out,
                          const Use &use) {
-    const int64_t some = 16 * FL_FEW_COLUMNS / (p.n * p.inner);
+    const int64_t some = 16 * FL_SHORT_COLUMNS_ELEMENTS / (p.n * p.inner);
     fl_parallel(p.outer, fl_row_grain(p.n * p.inner), [&](int64_t b, int64_t e) {
-        alignas(64) char x[16 * FL_FEW_COLUMNS * 8], to[16 * FL_FEW_COLUMNS * 8];
+        alignas(64) char x[16 * FL_SHORT_COLUMNS_ELEMENTS * 8], to[16 * FL_SHORT_COLUMNS_ELEMENTS * 8];
         for (int64_t first = b; first < e; first += some) {
             const int64_t count = e - first < some ? e - first : some;
             const char *from = p.data + first * p.outer_step * size;

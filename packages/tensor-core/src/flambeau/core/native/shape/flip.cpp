@@ -14,26 +14,30 @@ struct Flip {
     uint64_t mask;                      /* of the reversed ones */
     int64_t shape[FL_MAX_DIMS], strides[FL_MAX_DIMS];
     int64_t line;                       /* elements of the last dimension */
+
+    /* Dimension i is the input's order[i], or its own where no order is given. */
+    void set(const fl_tensor *t, uint64_t reversed, const int *order) {
+        data = t->data;
+        ndim = t->ndim;
+        mask = 0;
+        line = 1;
+        for (int i = 0; i < ndim; i++) {
+            const int d = order ? order[i] : i;
+            line = shape[i] = t->shape[d];
+            strides[i] = t->strides[d];
+            mask |= (reversed >> d & 1) << i;
+        }
+    }
 };
 
 /* Whether the result is dense, in some order of its dimensions; the flip then follows it. */
 bool follow(const fl_tensor *t, uint64_t mask, const fl_tensor *out, Flip *f) {
     int order[FL_MAX_DIMS];
-    for (int d = 0; d < t->ndim; d++) {
-        int at = d;
-        for (; at > 0 && out->strides[order[at - 1]] < out->strides[d]; at--)
-            order[at] = order[at - 1];
-        order[at] = d;
-    }
     int64_t strides[FL_MAX_DIMS];
-    *f = Flip{t->data, t->ndim, 0, {}, {}, 1};
-    for (int i = 0; i < t->ndim; i++) {
-        f->shape[i] = t->shape[order[i]];
-        f->strides[i] = t->strides[order[i]];
-        f->mask |= (mask >> order[i] & 1) << i;
+    fl_order_by_stride(t->ndim, out->strides, order);
+    f->set(t, mask, order);
+    for (int i = 0; i < t->ndim; i++)
         strides[i] = out->strides[order[i]];
-        f->line = f->shape[i];
-    }
     return fl_geometry_contiguous(t->ndim, f->shape, strides);
 }
 
@@ -107,11 +111,7 @@ extern "C" int fl_run_flip(const fl_op *op, const fl_value *in, int, fl_tensor *
     RawOut out(outs[0], self->dtype);
     if (!out.ok())
         return -1;
-    f = Flip{self->data, self->ndim, mask, {}, {}, 1};
-    for (int d = 0; d < self->ndim; d++) {
-        f.shape[d] = f.line = self->shape[d];
-        f.strides[d] = self->strides[d];
-    }
+    f.set(self, mask, nullptr);
     flip(f, self, out.data());
     out.commit();
     return 0;

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
+from ..batches import Batches
 from ..datapipe import DataChunk, IterDataPipe
-from ..lengths import length_of
 from ..utils.common import check_function
 from .sharding import SHARDING_PRIORITIES as _PRIORITIES
 
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe[Any]):
+class BatcherIterDataPipe(Batches, IterDataPipe[Any]):
     """Gives lists of so many samples (functional name: ``batch``).
 
     Args:
@@ -41,13 +41,6 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
         [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False,
-                 wrapper_class: Callable[[list[Any]], Any] = DataChunk) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size = datapipe, batch_size
-        self.drop_last, self.wrapper_class = drop_last, wrapper_class
-
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
         for sample in self.datapipe:
@@ -57,10 +50,6 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        count = length_of(self.datapipe, self)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
 @functional_datapipe("unbatch")

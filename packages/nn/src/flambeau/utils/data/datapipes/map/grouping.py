@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, MapDataPipe
-from ..lengths import length_of
+from ..batches import Batches
+from ..datapipe import MapDataPipe
 
 __all__ = ["BatcherMapDataPipe"]
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe[Any]):
+class BatcherMapDataPipe(Batches, MapDataPipe[Any]):
     """Gives lists of so many samples (functional name: ``batch``).
 
     Args:
@@ -28,13 +27,6 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
         [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False,
-                 wrapper_class: Callable[[list[Any]], Any] = DataChunk) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size = datapipe, batch_size
-        self.drop_last, self.wrapper_class = drop_last, wrapper_class
-
     def __getitem__(self, index: Any) -> Any:
         batch: list[Any] = []
         try:
@@ -44,7 +36,3 @@ class BatcherMapDataPipe(MapDataPipe[Any]):
             if self.drop_last or not batch:
                 raise IndexError(f"Index {index} is out of bound.") from None
         return self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        count = length_of(self.datapipe, self)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

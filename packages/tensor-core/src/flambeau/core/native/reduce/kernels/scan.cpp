@@ -117,7 +117,7 @@ template <class T> void float_line(const T *x, T *out, int64_t n) {
 }
 
 /* Lines of up to four elements, in the order of own_sums. */
-template <int N, class T> void few_of_lines(const T *x, T *out, int64_t lines) {
+template <int N, class T> void short_lines(const T *x, T *out, int64_t lines) {
     for (; lines > 0; lines--, x += N, out += N) {
         double a = x[0], b = N > 1 ? x[1] : 0, c = N > 2 ? x[2] : 0, d = N > 3 ? x[3] : 0;
         const double sums[4] = {a, b + a, (c + b) + a, (d + c) + (b + a)};
@@ -128,10 +128,10 @@ template <int N, class T> void few_of_lines(const T *x, T *out, int64_t lines) {
 
 template <class T> void float_lines(const void *x, void *out, int64_t lines, int64_t n) {
     switch (n) {
-    case 1: return few_of_lines<1>((const T *)x, (T *)out, lines);
-    case 2: return few_of_lines<2>((const T *)x, (T *)out, lines);
-    case 3: return few_of_lines<3>((const T *)x, (T *)out, lines);
-    case 4: return few_of_lines<4>((const T *)x, (T *)out, lines);
+    case 1: return short_lines<1>((const T *)x, (T *)out, lines);
+    case 2: return short_lines<2>((const T *)x, (T *)out, lines);
+    case 3: return short_lines<3>((const T *)x, (T *)out, lines);
+    case 4: return short_lines<4>((const T *)x, (T *)out, lines);
     }
     for (int64_t at = 0; at < lines * n; at += n)
         float_line((const T *)x + at, (T *)out + at, n);
@@ -149,7 +149,7 @@ void integer_lines(const void *x, void *out, int64_t lines, int64_t n) {
 
 /* Sums of so few columns stay in registers. */
 template <int WIDTH, class T, class A>
-void few_columns(const T *p, T *q, int64_t n, int64_t stride) {
+void narrow_columns(const T *p, T *q, int64_t n, int64_t stride) {
     A sum[WIDTH] = {};
     for (int64_t i = 0; i < n; i++, p += stride, q += stride)
         for (int c = 0; c < WIDTH; c++) {
@@ -163,9 +163,9 @@ constexpr int64_t STRIP_COLUMNS = 256;
 template <class T, class A>
 void columns(const void *x, void *out, int64_t n, int64_t stride, int64_t width) {
     switch (width) {
-    case 2: return few_columns<2, T, A>((const T *)x, (T *)out, n, stride);
-    case 3: return few_columns<3, T, A>((const T *)x, (T *)out, n, stride);
-    case 4: return few_columns<4, T, A>((const T *)x, (T *)out, n, stride);
+    case 2: return narrow_columns<2, T, A>((const T *)x, (T *)out, n, stride);
+    case 3: return narrow_columns<3, T, A>((const T *)x, (T *)out, n, stride);
+    case 4: return narrow_columns<4, T, A>((const T *)x, (T *)out, n, stride);
     }
     for (int64_t j = 0; j < width; j += STRIP_COLUMNS) {
         const T *p = (const T *)x + j;
