@@ -116,6 +116,27 @@ def test_numbers_that_values_change_are_tensors():
     agree(f, (X,), (X * 100,), (X * 0.01,))
 
 
+def test_long_programs_are_looked_through():
+    class Half:
+        factor = None
+
+        def __call__(self, x):
+            found = x * 0.001
+            if self.factor is not None:
+                x = x * self.factor
+            found += x
+            return found
+
+    layers = [Half() for _ in range(600)]
+
+    def f(x):
+        for layer in layers:
+            x = layer(x)
+        return x if x.sum() > 0 else -x
+
+    agree(f, (X,), (-X,))
+
+
 def test_called_functions_and_closures_are_read_too():
     scale = fl.tensor(2.0)
 

@@ -34,15 +34,22 @@ def is_number(recorder: Recorder, leaf: Any) -> bool:
 
 
 def _is_computed_from_numbers(recorder: Recorder, value: Value) -> bool:
-    if value in recorder.numbers:
-        return True
-    made = next((node for node in reversed(recorder.graph.nodes) if value in node.outputs), None)
-    if made is None or not made.inputs or made.regions:
+    if value.shape:                     # no number, however many operators led to it
         return False
-    found = all(_is_computed_from_numbers(recorder, each) for each in made.inputs)
-    if found:
-        recorder.numbers.add(value)
-    return found
+    makers = {each: node for node in recorder.graph.nodes for each in node.outputs}
+    found: set[Value] = set()
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if each in recorder.numbers or each in found:
+            continue
+        made = makers.get(each)
+        if made is None or not made.inputs or made.regions or each.shape:
+            return False
+        found.add(each)
+        waiting += made.inputs
+    recorder.numbers |= found
+    return True
 
 
 def augmented(what: str, target: Any, value: Any) -> Any:
