@@ -49,6 +49,12 @@ def test_nan_is_close_to_nan_only_when_asked():
     assert_close(nan, nan, equal_nan=True)
 
 
+def test_none_is_only_none():
+    assert_close({"a": None}, {"a": None})
+    with pytest.raises(AssertionError, match="only tensors"):
+        assert_close(None, flambeau.ones(1))
+
+
 def test_nests_are_walked():
     assert_close(
         {"a": [1, 2.0], "b": (flambeau.ones(1),)}, {"a": [1, 2.0], "b": (flambeau.ones(1),)}

@@ -104,10 +104,19 @@ def _difference(
     checks: dict[str, bool],
 ) -> str:
     """How two tensors or numbers differ; empty when they agree."""
+    if got is None and want is None:
+        return ""
     both_numbers = isinstance(got, Number) and isinstance(want, Number)
     got, want = _as_tensor(got), _as_tensor(want)
     if got is None or want is None:
         return "only tensors, arrays, numbers, and sequences and mappings of them are compared"
+    problem = attributes(got, want, {} if both_numbers else checks)
+    return problem or distance(*alike(got, want), tolerances or tolerances_of(
+        got.dtype, want.dtype), equal_nan)
+
+
+def attributes(got: Tensor, want: Tensor, checks: dict[str, bool]) -> str:
+    """How the shapes of two tensors differ, or one of the facts that are checked."""
     if got.shape != want.shape:
         return f"shape {tuple(got.shape)}, expected {tuple(want.shape)}"
     facts = {
@@ -116,11 +125,8 @@ def _difference(
         "device": (got.device, want.device),
         "stride": (got.stride(), want.stride()),
     }
-    for fact, (a, b) in facts.items():
-        if checks[fact] and a != b and not both_numbers:
-            return f"{fact} {a}, expected {b}"
-    got, want = (t.to_dense() for t in (got, want))
-    return _distance(got, want, tolerances, equal_nan)
+    return _first(f"{fact} {a}, expected {b}" for fact, (a, b) in facts.items()
+                  if checks.get(fact) and a != b)
 
 
 def _as_tensor(value: Any) -> Tensor | None:
@@ -134,16 +140,24 @@ def _as_tensor(value: Any) -> Tensor | None:
     return flambeau.as_tensor(value) if hasattr(value, "__array__") else None
 
 
-def _distance(
-    got: Tensor, want: Tensor, tolerances: tuple[float, float] | None, equal_nan: bool
-) -> str:
-    """How values of equal shapes differ."""
-    rtol, atol = tolerances or map(
-        max, zip(*(_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (got, want)), strict=True)
-    )
+def tolerances_of(*dtypes: flambeau.dtype) -> tuple[float, float]:
+    """The largest relative and the largest absolute tolerance of some dtypes."""
+    each = [_TOLERANCES.get(dtype.name, (0.0, 0.0)) for dtype in dtypes]
+    return max(relative for relative, _ in each), max(absolute for _, absolute in each)
+
+
+def alike(got: Tensor, want: Tensor) -> tuple[Tensor, Tensor]:
+    """Both as dense tensors of one dtype, on the CPU."""
     dtype = flambeau.promote_types(got.dtype, want.dtype)
-    got, want = got.to("cpu", dtype), want.to("cpu", dtype)
-    if dtype == flambeau.bool:
+    return got.to_dense().to("cpu", dtype), want.to_dense().to("cpu", dtype)
+
+
+def distance(
+    got: Tensor, want: Tensor, tolerances: tuple[float, float], equal_nan: bool
+) -> str:
+    """How values of equal shapes and dtypes differ."""
+    rtol, atol = tolerances
+    if got.dtype == flambeau.bool:
         close = got == want
     else:
         close = flambeau.isclose(got, want, rtol=rtol, atol=atol, equal_nan=equal_nan)

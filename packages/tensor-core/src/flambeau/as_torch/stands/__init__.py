@@ -159,6 +159,7 @@ HOMES = {
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
+    "_utils_internal.get_file_path_2": "testing.files",
     "distributed.distributed_c10d._rank_not_in_group": "compiled.collectives",
     **{f"testing._internal.common_utils.{name}": "utils._test_cases" for name in (
         "TestCase", "run_tests")},

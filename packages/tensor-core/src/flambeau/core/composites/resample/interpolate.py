@@ -40,7 +40,7 @@ def _rounded_resample(x, sizes, kind, align_corners, scales):
 
 def _kernel_mode(x, mode, align_corners, antialias):
     if mode not in _MODES:
-        raise NotImplementedError(f"interpolate(): unknown mode {mode!r}; it is one of "
+        raise NotImplementedError(f"interpolate(): unknown mode (got {mode}); it is one of "
                                   f"{', '.join(_MODES)}")
     if not 3 <= x.ndim <= 5:
         raise NotImplementedError(f"interpolate(): Input Error: Only 3D, 4D and 5D input Tensors "

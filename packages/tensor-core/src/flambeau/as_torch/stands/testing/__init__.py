@@ -1,0 +1,1 @@
+"""Private modules of `torch.testing` that tests of libraries build on."""
