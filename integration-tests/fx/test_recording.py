@@ -202,6 +202,28 @@ def test_a_tracer_may_look_into_modules():
     assert module(x).tolist() == net(x).tolist()
 
 
+def test_a_tracer_may_record_its_own_way():
+    class Named(fx.Tracer):
+        kinds = []
+
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None):
+            self.kinds.append(kind)
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr)
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(flambeau.tensor([2.0, 3.0]))
+
+        def forward(self, x):
+            return x * self.scale
+
+    net, tracer = Scaled(), Named()
+    module = fx.GraphModule(net, tracer.trace(net))
+    assert tracer.kinds == ["placeholder", "get_attr", "call_function"]
+    assert module(flambeau.ones(2)).tolist() == [2.0, 3.0]
+
+
 def test_errors_point_into_the_generated_code():
     module = fx.symbolic_trace(lambda x, y: x @ y)
     with pytest.raises(RuntimeError) as caught:

@@ -153,9 +153,9 @@ class Tracer(TracerBase):
         if path is None:
             return value
         if path not in cache:
-            make = (lambda node: ParameterProxy(self, node, path, value)) \
-                if self.param_shapes_constant else None
-            cache[path] = self.create_proxy("get_attr", path, (), {}, proxy_factory_fn=make)
+            made: dict[str, Any] = {"proxy_factory_fn": lambda node: ParameterProxy(
+                self, node, path, value)} if self.param_shapes_constant else {}
+            cache[path] = self.create_proxy("get_attr", path, (), {}, **made)
         return cache[path]
 
     def get_fresh_qualname(self, prefix: str) -> str:
