@@ -9,6 +9,7 @@ the standard library below.
 from __future__ import annotations
 
 import importlib
+import pickle
 import sys
 from collections import Counter, OrderedDict, deque
 from collections import defaultdict as _defaultdict
@@ -19,7 +20,7 @@ from typing import Any, NoReturn
 from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.homes import own_module
-from flambeau.core.io.errors import fail, shown
+from flambeau.core.io.errors import FileError, shown
 
 _LIBRARY = rooms.PREFIX
 _PYTORCH = "torch."
@@ -46,6 +47,15 @@ _STANDARD = {
 #: Python's own modules under names of other systems and versions.
 _HIDDEN = ("nt", "posix", "__builtin__", "copy_reg", "commands")
 _NO_CALLS: tuple[type, ...] = (int, float, bool, str, object, bytes, bytearray, tuple)
+
+
+class NotPermitted(FileError, pickle.UnpicklingError):
+    """A file that asks for more than it may; programs of PyTorch's look for pickle's error."""
+
+
+def fail(what: str) -> NoReturn:
+    """Raise ``NotPermitted`` of ``load``."""
+    raise NotPermitted(f"load(): {what}")
 
 
 def full_name(thing: Any) -> str:
