@@ -380,10 +380,14 @@ def test_test_cases_compare_tensors():
         case.assertEqual([x, torch.tensor(float("nan"))], [x, torch.tensor(float("nan"))])
         case.assertEqual(x, x.double(), exact_dtype=False)
         case.assertEqual(x, x + .1, atol=1, rtol=0)
-        for a, b in ((x, x + .1), (x, x.double()), ([x], [x, x]), ("a", "b"), (x, 1.0), (True, 2)):
+        state = {"state": {0: {"step": x, "left": None, 3: (x.numpy(), "sgd")}}, "on": True}
+        case.assertEqual(state, {**state, "on": torch.tensor(True)})
+        case.assertEqual([x[0], 2, {1}], [1.0, x[1:], {1}])
+        for a, b in ((state, {**state, "on": False}), ({"a": None}, {"a": x}),
+                     (x, x + .1), (x, x.double()), ([x], [x, x]), ("a", "b"), (x, 1.0), (True, 2)):
             try:
                 case.assertEqual(a, b)
             except AssertionError:
                 print("differs")
         print(callable(run_tests), torch.backends.flags_frozen())
-    """) == ["differs"] * 6 + ["True False"]
+    """) == ["differs"] * 8 + ["True False"]

@@ -1,12 +1,22 @@
 """`torch.testing._internal.common_utils`, as far as tests of libraries take it: test cases."""
 from __future__ import annotations
 
+import math
 import unittest
-from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
+import numpy
+
 import flambeau
+from flambeau.as_torch.stands.testing._comparison import (
+    BooleanPair,
+    NonePair,
+    NumberPair,
+    ObjectPair,
+    TensorLikePair,
+    not_close_error_metas,
+)
 from flambeau.core import Tensor
 
 run_tests = unittest.main
@@ -33,23 +43,33 @@ class TestCase(unittest.TestCase):
             exact_layout: Whether layouts must be.
             exact_stride: Whether strides must be.
         """
-        if isinstance(first, Tensor) != isinstance(second, Tensor) and (
-                isinstance(first, Number) or isinstance(second, Number)):
-            first, second = (flambeau.as_tensor(each) for each in (first, second))
-            exact_dtype = False
-        if not _has_numbers(first) or not _has_numbers(second):
-            super().assertEqual(first, second, msg)
-            return
-        flambeau.testing.assert_close(
-            first, second, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=exact_dtype,
-            check_device=exact_device, check_layout=exact_layout, check_stride=exact_stride,
-            msg=msg)
+        found = not_close_error_metas(
+            first, second, pair_types=_PAIRS, rtol=rtol, atol=atol, equal_nan=equal_nan,
+            check_dtype=exact_dtype, check_device=exact_device, check_layout=exact_layout,
+            check_stride=exact_stride)
+        for each in found:
+            raise each.to_error(lambda text: self._formatMessage(msg, text))
 
 
-def _has_numbers(value: Any) -> bool:
-    """Whether tensors or numbers are compared, and nothing else."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return all(_has_numbers(each) for each in value)
-    return isinstance(value, (Tensor, Number)) and not isinstance(value, bool)
+class _AnyNumberPair(NumberPair):
+    """Two numbers, of which one may be a tensor or an array of one element."""
+
+    def __init__(self, actual: Any, expected: Any, *, check_dtype: bool = False,
+                 **other_parameters: Any) -> None:
+        both = [actual, expected]
+        if any(isinstance(each, Number) for each in both):
+            both = [each.item() if isinstance(each, (Tensor, numpy.ndarray)) and
+                    math.prod(each.shape) == 1 else each for each in both]
+        both = [int(each) if isinstance(each, bool) else each for each in both]
+        super().__init__(*both, **other_parameters)
+
+
+class _AnyArrayPair(TensorLikePair):
+    """Two tensors or arrays, or one of them and a number."""
+
+    def __init__(self, actual: Any, expected: Any, **other_parameters: Any) -> None:
+        self._check_inputs_isinstance(actual, expected, cls=(Tensor, numpy.ndarray, Number))
+        super().__init__(*map(flambeau.as_tensor, (actual, expected)), **other_parameters)
+
+
+_PAIRS = NonePair, BooleanPair, _AnyNumberPair, _AnyArrayPair, ObjectPair
