@@ -70,7 +70,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # special functions, which are long and seldom hot.
   set(NOT_FOR_v4 accumulate argmax blocks byte_maxima distance divide fft grid indices integers
     narrow power pw_arithmetic pw_comparison pw_loops pw_special quantized_values reduce reduce_map
-    resample reverse scan_more select transpose unscale)
+    resample scan_more select transpose unscale)
   set(INSTEAD_OF_v4 v3)
   # v2 runs the bytecode of formulas. It has loops for what an instruction of the bytecode does.
   set(NOT_FOR_v2 pw_activations pw_arithmetic pw_comparison pw_loss pw_numbers pw_special

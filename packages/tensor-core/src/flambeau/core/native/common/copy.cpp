@@ -62,6 +62,18 @@ static int plain_kind(int dtype) {
     return dtype == FL_I16 ? (int)FL_K_RAW16 : fl_kind_of_dtype[dtype];
 }
 
+/* The dtypes that both sides are taken for, and the kind between them. */
+struct Way {
+    bool same;
+    int from, to, kind;
+
+    Way(const fl_strided &dst, const fl_strided &src) : same(dst.dtype == src.dtype) {
+        from = same ? plain_dtype(src.dtype) : src.dtype;
+        to = same ? from : dst.dtype;
+        kind = same ? plain_kind(from) : passage(from, to);
+    }
+};
+
 /* Through contiguous memory of the kind, unless that is where the copy goes. */
 static void copy_small(const fl_strided &dst, int to, const fl_strided &src, int from, int kind,
                      int ndim, const int64_t *shape) {
@@ -207,11 +219,12 @@ struct RowWalk {
         }
     }
 
-    void step() {
-        for (int d = 0; d < dims; d++) {
-            at_from += from[d];
-            at_to += to[d];
-            if (++index[d] < shape[d])
+    /* Over rows of the innermost dimension, no more than are left there. */
+    void step(int64_t count) {
+        for (int d = 0; d < dims; d++, count = 1) {
+            at_from += count * from[d];
+            at_to += count * to[d];
+            if ((index[d] += count) < shape[d])
                 return;
             at_from -= shape[d] * from[d];
             at_to -= shape[d] * to[d];
@@ -220,48 +233,65 @@ struct RowWalk {
     }
 };
 
-/* Rows that lie side by side on both sides: bytes. What does not fit the cache is left to the
- * driver, which streams it. */
+/* Rows of several elements that lie side by side on both sides: bytes. What does not fit the cache
+ * is left to the driver, which streams it. */
 static bool copy_rows(const fl_strided &dst, const fl_strided &src, int64_t size, int ndim,
                       const int64_t *shape, int64_t n) {
-    const int64_t LEAST_BYTES = 128, LEAST_LENGTH = 64;
     RowWalk walk;
-    if (!walk.set(dst, src, ndim, shape) || walk.rows == 1 || n * size > fl_host_cache() ||
-        (walk.length * size < LEAST_BYTES && walk.length < LEAST_LENGTH))
+    if (!walk.set(dst, src, ndim, shape) || walk.rows == 1 || walk.length == 1 ||
+        n * size > fl_host_cache())
         return false;
+    const auto copy = FL_PICK(fl_block_kernels)->copy;
     fl_parallel(walk.rows, FL_GRAIN / walk.length + 1, [&](int64_t begin, int64_t end) {
         RowWalk own = walk;
         own.start(begin);
-        for (int64_t row = begin; row < end; row++, own.step())
-            memmove(dst.data + own.at_to * size, src.data + own.at_from * size,
-                    (size_t)(own.length * size));
+        for (int64_t row = begin, count; row < end; row += count, own.step(count)) {
+            const int64_t left = own.shape[0] - own.index[0];
+            count = left < end - row ? left : end - row;
+            copy(dst.data + own.at_to * size, own.to[0] * size, src.data + own.at_from * size,
+                 own.from[0] * size, own.length * size, count);
+        }
     });
     return true;
 }
 
-void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
-                     const int64_t *shape) {
+/* More than a few elements, the target's dimensions in order. */
+static void copy_many(const fl_strided &dst, const fl_strided &src, int ndim,
+                      const int64_t *shape, int64_t n) {
     if (fl_itemsize(src.dtype) == 2 && copy_bytes(dst, src, ndim, shape))
         return;
-    bool same = dst.dtype == src.dtype;
-    int from = same ? plain_dtype(src.dtype) : src.dtype;
-    int to = same ? from : dst.dtype;
-    int kind = same ? plain_kind(from) : passage(from, to);
-    int64_t n = fl_numel_of(ndim, shape);
-    if (n == 0)
-        return;
-    if (n <= FL_SMALL_NUMEL)
-        return copy_small(dst, to, src, from, kind, ndim, shape);
-    if (same ? copy_repeated(dst, src, from, kind, ndim, shape) ||
-                   copy_rows(dst, src, fl_itemsize(from), ndim, shape, n)
-             : convert_whole(dst, src, kind, ndim, shape))
+    const Way way(dst, src);
+    if (way.same ? copy_repeated(dst, src, way.from, way.kind, ndim, shape) ||
+                       copy_rows(dst, src, fl_itemsize(way.from), ndim, shape, n)
+                 : convert_whole(dst, src, way.kind, ndim, shape))
         return;
     fl_operand ops[2];
-    ops[0] = fl_operand{src.data, from, kind, {}};
-    ops[1] = fl_operand{dst.data, to, kind, {}};
+    ops[0] = fl_operand{src.data, way.from, way.kind, {}};
+    ops[1] = fl_operand{dst.data, way.to, way.kind, {}};
     memcpy(ops[0].strides, src.strides, sizeof(int64_t) * (size_t)ndim);
     memcpy(ops[1].strides, dst.strides, sizeof(int64_t) * (size_t)ndim);
-    fl_pw_drive(mover(fl_kind_size[kind]), nullptr, nullptr, 1, 1, ops, ndim, shape);
+    fl_pw_drive(mover(fl_kind_size[way.kind]), nullptr, nullptr, 1, 1, ops, ndim, shape);
+}
+
+void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
+                     const int64_t *shape) {
+    const int64_t n = fl_numel_of(ndim, shape);
+    if (n == 0)
+        return;
+    if (n <= FL_SMALL_NUMEL) {
+        const Way way(dst, src);
+        return copy_small(dst, way.to, src, way.from, way.kind, ndim, shape);
+    }
+    int order[FL_MAX_DIMS];
+    int64_t sizes[FL_MAX_DIMS], to[FL_MAX_DIMS], from[FL_MAX_DIMS];
+    fl_order_by_stride(ndim, dst.strides, order);
+    for (int i = 0; i < ndim; i++) {
+        sizes[i] = shape[order[i]];
+        to[i] = dst.strides[order[i]];
+        from[i] = src.strides[order[i]];
+    }
+    copy_many(fl_strided{dst.data, dst.dtype, to}, fl_strided{src.data, src.dtype, from}, ndim,
+              sizes, n);
 }
 
 void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {

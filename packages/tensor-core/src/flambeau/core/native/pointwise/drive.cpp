@@ -25,7 +25,8 @@ inline Access access_of(const Loop &L, const fl_operand &o, bool is_input) {
         return ROW_VALUE;
     if (converts(o))
         return MOVED;
-    if (o.strides[0] == 1 && (L.row_calls || L.rows == 1 || o.strides[1] == L.cols))
+    if (o.strides[0] == 1 && (L.row_calls || L.rows == 1 || o.strides[1] == L.cols) &&
+        (L.planes == 1 || o.strides[2] == L.rows * L.cols))
         return L.piece && !is_input ? STREAMED : DIRECT;
     return MOVED;
 }
@@ -66,9 +67,40 @@ void fill_row_values(const Loop &L, const Access *access, void *const *ptr, char
     }
 }
 
-/* One kernel call per row, or per chunk of a row where an operand has one value per row or a
- * result is streamed. */
-void call_rows(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
+/* One kernel call per row. */
+void call_whole_rows(const Loop &L, void *const *ptr, const int64_t *step, int64_t rows,
+                     int64_t cols) {
+    void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    for (int k = 0; k < L.n_all; k++)
+        at[k] = ptr[k];
+    for (int64_t r = 0; r < rows; r++) {
+        L.fn(L.code, at, at + L.n_in, L.scalars, cols);
+        for (int k = 0; k < L.n_all; k++)
+            at[k] = (char *)at[k] + step[k];
+    }
+}
+
+/* The same where an operand has one value per row, for rows of which several fit a chunk. */
+void call_groups(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
+                 const int64_t *step, int64_t rows, int64_t cols) {
+    const int64_t group = CHUNK_ELEMENTS / cols;
+    void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    int64_t by[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    for (int64_t r = 0; r < rows; r += group) {
+        const int64_t n = rows - r < group ? rows - r : group;
+        fill_row_values(L, access, ptr, origin, r, n, cols);
+        for (int k = 0; k < L.n_all; k++) {
+            const bool filled = access[k] == ROW_VALUE;
+            by[k] = filled ? cols * fl_kind_size[L.ops[k].kind] : step[k];
+            at[k] = (char *)ptr[k] + (filled ? 0 : r * step[k]);
+        }
+        call_whole_rows(L, at, by, n, cols);
+    }
+}
+
+/* One kernel call per chunk of a row, where an operand has one value per row or a result is
+ * streamed. */
+void call_chunks(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
                const int64_t *step, int64_t rows, int64_t cols) {
     int64_t chunk = cols;
     for (int k = 0; k < L.n_in; k++)
@@ -113,19 +145,56 @@ inline int written_over(const Loop &L, const fl_operand &output) {
     return -1;
 }
 
+/* Several planes of an operand, brought into order or back. */
+inline fl_walk planes_of(const Loop &L, const fl_operand &o, int64_t planes) {
+    const int64_t shape[] = {planes, L.rows, L.cols};
+    const int64_t strides[] = {o.strides[2], o.strides[1], o.strides[0]};
+    return fl_walk(3, shape, strides);
+}
+
+inline void gather(const Loop &L, const fl_operand &o, const char *origin, int64_t planes,
+                   int64_t rows, int64_t cols, void *to) {
+    if (planes > 1)
+        fl_gather_small(to, o.kind, origin, o.dtype, planes_of(L, o, planes));
+    else
+        fl_moves->gather[o.dtype][o.kind](to, origin, rows, cols, o.strides[1], o.strides[0]);
+}
+
+inline void scatter(const Loop &L, const fl_operand &o, char *origin, int64_t planes,
+                    int64_t rows, int64_t cols, const void *from) {
+    if (planes > 1)
+        fl_scatter_small(origin, o.dtype, from, o.kind, planes_of(L, o, planes));
+    else
+        fl_moves->scatter[o.kind][o.dtype](origin, from, rows, cols, o.strides[1], o.strides[0]);
+}
+
+inline char *origin_of(const Loop &L, const fl_operand &o, const int64_t *start) {
+    int64_t offset = 0;
+    for (int d = 0; d < L.ndim; d++)
+        offset += start[d] * o.strides[d];
+    return o.data + offset * fl_itemsize(o.dtype);
+}
+
+/* Whether the only operand may be brought into order where the result lies, which is then computed
+ * in place. */
+inline bool gathers_into_result(const Loop &L, const Access *access) {
+    const fl_operand &in = L.ops[0], &out = L.ops[1];
+    return L.n_in == 1 && L.n_all == 2 && access[0] == MOVED && access[1] == DIRECT &&
+           in.data != out.data && in.kind == out.kind && (L.rows == 1 || out.strides[1] == L.cols);
+}
+
 void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *start,
-              int64_t rows, int64_t cols) {
+              int64_t planes, int64_t rows, int64_t cols) {
     void *ptr[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     int64_t step[FL_PW_MAX_IN + FL_PW_MAX_OUT];     /* bytes between rows, for row calls */
     char *origin[FL_PW_MAX_IN + FL_PW_MAX_OUT];
-    bool by_rows = L.row_calls && (rows > 1 || L.piece);
+    bool by_rows = L.row_calls && (rows > 1 || L.piece), has_values = false;
+    const bool into_result = gathers_into_result(L, access);
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
-        int64_t size = fl_itemsize(o.dtype), offset = 0;
-        for (int d = 0; d < L.ndim; d++)
-            offset += start[d] * o.strides[d];
-        origin[k] = o.data + offset * size;
+        origin[k] = origin_of(L, o, start);
         if (access[k] == DIRECT) {
+            const int64_t size = fl_itemsize(o.dtype);
             ptr[k] = origin[k];
             step[k] = o.strides[1] * size;
             if (L.crosswise && k < L.n_in)
@@ -135,21 +204,26 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
         int over = k < L.n_in || access[k] != MOVED ? -1 : written_over(L, o);
         ptr[k] = tiles.memory[over >= 0 && access[over] == MOVED ? over : k];
         step[k] = access[k] == MOVED ? cols * fl_kind_size[o.kind] : 0;
-        by_rows |= access[k] == ROW_VALUE;
-        if (access[k] == MOVED && k < L.n_in)
-            fl_moves->gather[o.dtype][o.kind](ptr[k], origin[k], rows, cols, o.strides[1],
-                                              o.strides[0]);
+        has_values |= access[k] == ROW_VALUE;
+        if (access[k] == MOVED && k < L.n_in) {
+            if (into_result)
+                ptr[k] = origin_of(L, L.ops[1], start);
+            gather(L, o, origin[k], planes, rows, cols, ptr[k]);
+        }
     }
-    if (by_rows)
-        call_rows(L, access, ptr, origin, step, rows, cols);
+    if (has_values && !L.piece && 2 * cols <= CHUNK_ELEMENTS)
+        call_groups(L, access, ptr, origin, step, rows, cols);
+    else if (has_values || (by_rows && L.piece))
+        call_chunks(L, access, ptr, origin, step, rows, cols);
+    else if (by_rows)
+        call_whole_rows(L, ptr, step, rows, cols);
     else
-        L.fn(L.code, ptr, ptr + L.n_in, L.scalars, rows * cols);
+        L.fn(L.code, ptr, ptr + L.n_in, L.scalars, planes * rows * cols);
     for (int k = L.n_in; k < L.n_all; k++)
-        if (access[k] == STREAMED && !by_rows)
-            stream(L.ops[k], origin[k], 0, ptr[k], rows * cols);
+        if (access[k] == STREAMED && !by_rows && !has_values)
+            stream(L.ops[k], origin[k], 0, ptr[k], planes * rows * cols);
         else if (access[k] == MOVED)
-            fl_moves->scatter[L.ops[k].kind][L.ops[k].dtype](
-                origin[k], ptr[k], rows, cols, L.ops[k].strides[1], L.ops[k].strides[0]);
+            scatter(L, L.ops[k], origin[k], planes, rows, cols, ptr[k]);
 }
 
 void run_tiles(const Loop &L, int64_t begin, int64_t end) {
@@ -160,7 +234,7 @@ void run_tiles(const Loop &L, int64_t begin, int64_t end) {
         access[k] = access_of(L, o, k < L.n_in);
         if (k < L.n_in && is_number(L, o)) {
             access[k] = NUMBER;
-            int64_t n = L.row_calls ? L.cols : L.rows * L.cols;
+            int64_t n = L.row_calls ? L.cols : L.planes * L.rows * L.cols;
             fl_moves->gather[o.dtype][o.kind](tiles.memory[k], o.data, 1, n, 0, 0);
         }
     }
@@ -171,13 +245,17 @@ void run_tiles(const Loop &L, int64_t begin, int64_t end) {
         rest /= L.tiles_0;
         start[1] = rest % L.tiles_1 * L.rows;
         rest /= L.tiles_1;
-        for (int d = 2; d < L.ndim; d++) {
+        start[2] = rest % L.tiles_2 * L.planes;
+        rest /= L.tiles_2;
+        for (int d = 3; d < L.ndim; d++) {
             start[d] = rest % L.shape[d];
             rest /= L.shape[d];
         }
+        const int64_t left = L.ndim > 2 ? L.shape[2] - start[2] : 1;
+        int64_t planes = left < L.planes ? left : L.planes;
         int64_t cols = L.shape[0] - start[0] < L.cols ? L.shape[0] - start[0] : L.cols;
         int64_t rows = L.shape[1] - start[1] < L.rows ? L.shape[1] - start[1] : L.rows;
-        run_tile(L, access, tiles, start, rows, cols);
+        run_tile(L, access, tiles, start, planes, rows, cols);
     }
     if (L.piece)
         fl_stream_end();

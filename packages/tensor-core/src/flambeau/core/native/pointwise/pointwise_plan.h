@@ -2,6 +2,8 @@
 #pragma once
 #include "dispatch/pointwise.h"
 #include "runtime/host.h"
+#include <algorithm>
+#include <cstdlib>
 
 namespace {
 
@@ -12,14 +14,15 @@ struct Loop {
     int n_in, n_all, ndim;
     int64_t shape[FL_MAX_DIMS];         /* innermost first */
     fl_operand *ops;
-    int64_t rows, cols;                 /* of a full tile */
-    int64_t tiles_0, tiles_1, tiles;
+    int64_t planes, rows, cols;         /* of a full tile */
+    int64_t tiles_0, tiles_1, tiles_2, tiles;
     bool row_calls;                     /* one kernel call per row of the tile */
     bool crosswise;                     /* elements of a row of some operand lie lines apart */
     int64_t piece;                      /* elements streamed at once, 0: results are stored */
 };
 
 static const int64_t PIECE_BYTES = 1024;
+static const int64_t ROW_CALL_ELEMENTS = 32;       /* shorter rows are rather moved */
 static const int64_t CACHE_LINE = 64;   /* bytes */
 
 inline void swap_dims(Loop &L, int a, int b) {
@@ -140,13 +143,25 @@ inline int64_t choose_piece(const Loop &L, int64_t n) {
     return fits ? 0 : PIECE_BYTES / (widest < 4 ? 4 : widest);
 }
 
+/* Whether some operand is read or written as it lies only row by row, or has one value per row. */
+inline bool rows_lie_apart(const Loop &L) {
+    for (int k = 0; k < L.n_all; k++) {
+        const fl_operand &o = L.ops[k];
+        const bool as_it_lies = !converts(o) && o.strides[0] == 1 && o.strides[1] != L.cols;
+        if (as_it_lies || (k < L.n_in && o.strides[0] == 0 && !is_number(L, o)))
+            return true;
+    }
+    return false;
+}
+
 /* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. Half of that
- * when an operand lies crosswise, so that the next tile's lines are asked for early. */
+ * when an operand lies crosswise, so that the next tile's lines are asked for early. Small planes
+ * of rows are taken several at a time. */
 inline void choose_tile(Loop &L) {
     L.crosswise = false;
     for (int k = 0; k < L.n_all; k++)
-        L.crosswise |= L.shape[1] > 1 &&
-                       L.ops[k].strides[0] * fl_itemsize(L.ops[k].dtype) >= CACHE_LINE;
+        L.crosswise |= L.shape[1] > 1 && std::abs(L.ops[k].strides[0]) *
+                                                 fl_itemsize(L.ops[k].dtype) >= CACHE_LINE;
     int widest = widest_kind(L);
     int64_t tile = widest > 8 ? FL_TILE / 2 : 8 * FL_TILE / (widest < 4 ? 4 : widest);
     int64_t n0 = L.shape[0], n1 = L.shape[1];
@@ -158,17 +173,21 @@ inline void choose_tile(Loop &L) {
     L.rows = tile / L.cols;
     if (L.rows > n1)
         L.rows = n1;
-    L.row_calls = L.cols >= 32;
+    L.row_calls = L.cols >= ROW_CALL_ELEMENTS && rows_lie_apart(L);
     if (L.row_calls && nothing_moves(L)) {
         if (!has_number(L))             /* long rows stream better than many short ones */
             L.cols = n0 < 16 * tile ? n0 : 16 * tile;
         int64_t rows = 16 * tile / L.cols;
         L.rows = rows < n1 ? rows : n1;
     }
+    L.planes = 1;
+    if (L.ndim > 2 && !L.row_calls && L.rows == n1 && L.cols == n0)
+        L.planes = std::min(tile / (n0 * n1), L.shape[2]);
     L.tiles_0 = (n0 + L.cols - 1) / L.cols;
     L.tiles_1 = (n1 + L.rows - 1) / L.rows;
-    L.tiles = L.tiles_0 * L.tiles_1;
-    for (int d = 2; d < L.ndim; d++)
+    L.tiles_2 = L.ndim > 2 ? (L.shape[2] + L.planes - 1) / L.planes : 1;
+    L.tiles = L.tiles_0 * L.tiles_1 * L.tiles_2;
+    for (int d = 3; d < L.ndim; d++)
         L.tiles *= L.shape[d];
 }
 

@@ -71,24 +71,8 @@ void copy_whole(const fl_value &list, fl_tensor *out) {
 const int64_t MIN_MEMCPY_BYTES = 1 << 14;     /* bytes from which on memcpy is as fast */
 
 /* Blocks b .. e of one tensor, `step` bytes apart in the result. */
-template <int BYTES>
-void copy_small(char *to, int64_t step, const char *from, int64_t b, int64_t e) {
-    for (int64_t o = b; o < e; o++)
-        memcpy(to + o * step, from + o * BYTES, BYTES);
-}
-
 void copy_column(char *to, int64_t step, const char *from, int64_t bytes, int64_t b, int64_t e) {
-    switch (bytes) {
-    case 0: return;
-    case 1: return copy_small<1>(to, step, from, b, e);
-    case 2: return copy_small<2>(to, step, from, b, e);
-    case 4: return copy_small<4>(to, step, from, b, e);
-    case 8: return copy_small<8>(to, step, from, b, e);
-    case 16: return copy_small<16>(to, step, from, b, e);
-    case 32: return copy_small<32>(to, step, from, b, e);
-    case 64: return copy_small<64>(to, step, from, b, e);
-    }
-    if (bytes > 64 && bytes <= MIN_MEMCPY_BYTES)
+    if (bytes <= MIN_MEMCPY_BYTES)
         return FL_PICK(fl_block_kernels)->copy(to + b * step, step, from + b * bytes, bytes, bytes,
                                                e - b);
     for (int64_t o = b; o < e; o++)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `count` blocks of `bytes`, at least 64; the steps are bytes too. */
+/* `count` blocks of `bytes`; the steps are bytes too. */
 typedef void (*fl_blocks_fn)(char *to, int64_t to_step, const char *from, int64_t from_step,
                              int64_t bytes, int64_t count);
 /* Whole lines of `to` are written without being read first, and do not stay in the caches. Other

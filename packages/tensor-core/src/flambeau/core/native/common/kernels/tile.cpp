@@ -2,6 +2,7 @@
  * a compute kind, and scattered back. All dtype conversions of the core happen here. */
 #include "dispatch/pointwise.h"
 #include "common/kernels/convert.h"
+#include "common/kernels/block_copies.h"
 #include "common/kernels/even_lanes.h"
 #include "common/kernels/transpose_blocks.h"
 #ifdef __F16C__
@@ -15,23 +16,81 @@ namespace {
 
 /* ---- elements of one size, moved as they are ------------------------------------------------- */
 
+/* One element for each row, repeated. A short row is part of one store, the rest of which is
+ * overwritten by the rows that follow. */
+template <class U>
+inline void repeat_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                         int64_t s1) {
+    const int64_t STORED = 64 / sizeof(U);
+    int64_t r = 0;
+    for (; cols <= STORED && r * cols + STORED <= rows * cols; r++) {
+        const U element = in[r * s1];
+        for (int64_t c = 0; c < STORED; c++)
+            out[r * cols + c] = element;
+    }
+    for (; r < rows; r++) {
+        const U element = in[r * s1];
+        for (int64_t c = 0; c < cols; c++)
+            out[r * cols + c] = element;
+    }
+}
+
+/* Short rows: down the columns of a few lines at a time, in loops that are long enough. */
+template <class U>
+inline void collect_columns(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
+                            int64_t s1, int64_t s0) {
+    const int64_t GROUP_ROWS = 64;
+    for (int64_t first = 0; first < rows; first += GROUP_ROWS) {
+        const int64_t end = first + GROUP_ROWS < rows ? first + GROUP_ROWS : rows;
+        for (int64_t c = 0; c < cols; c++)
+            for (int64_t r = first; r < end; r++)
+                out[r * cols + c] = in[r * s1 + c * s0];
+    }
+}
+
+template <class V, int... E> inline V turned(V v, std::integer_sequence<int, E...>) {
+    return fl_shuffle(v, V{(int)sizeof...(E) - 1 - E...});
+}
+
+/* A row backwards, from its last element on: registers are turned around. */
+template <class U> inline void turn_row(U *__restrict out, const U *__restrict in, int64_t cols) {
+    int64_t c = 0;
+    if constexpr (sizeof(U) <= 8) {
+        using Lane = std::conditional_t<sizeof(U) == 1, int8_t,
+                     std::conditional_t<sizeof(U) == 2, int16_t,
+                     std::conditional_t<sizeof(U) == 4, int32_t, int64_t>>>;
+        typedef Lane Turned __attribute__((vector_size(32)));
+        const int64_t LANES = 32 / sizeof(U);
+        for (; c + LANES <= cols; c += LANES) {
+            Turned v;
+            memcpy(&v, in - c - (LANES - 1), sizeof v);
+            v = turned(v, std::make_integer_sequence<int, LANES>{});
+            memcpy(out + c, &v, sizeof v);
+        }
+    }
+    for (; c < cols; c++)
+        out[c] = in[-c];
+}
+
 /* Strided elements, side by side. Every second element has a loop of its own where that is made of
  * shuffles. */
 template <class U>
 inline void collect_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
                           int64_t s1, int64_t s0) {
+    const int64_t SHORT_ROW = 16;
     if (s0 == 0) {
-        for (int64_t r = 0; r < rows; r++) {
-            const U element = in[r * s1];
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = element;
-        }
+        repeat_units(out, in, rows, cols, s1);
     } else if (s1 == 1 && rows > 1) {
         transpose(out, in, rows, cols, s0);
     } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
         using T = std::conditional_t<sizeof(U) == 4, float, double>;
         for (int64_t r = 0; r < rows; r++)
             TakeEvenLanes::run((T *)(out + r * cols), (const T *)(in + r * s1), cols, 2 * cols - 1);
+    } else if (cols < SHORT_ROW && cols < rows) {
+        collect_columns(out, in, rows, cols, s1, s0);
+    } else if (s0 == -1) {
+        for (int64_t r = 0; r < rows; r++)
+            turn_row(out + r * cols, in + r * s1, cols);
     } else {
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < cols; c++)
@@ -241,18 +300,12 @@ void scatter_strided(const Conversion &how, char *out, const char *in, int64_t r
     });
 }
 
-void copy_rows(int64_t size, char *out, const char *in, int64_t rows, int64_t cols, int64_t out_row,
-               int64_t in_row) {
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(out + r * out_row * size, in + r * in_row * size, (size_t)(cols * size));
-}
-
 FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
                        int64_t cols, int64_t s1, int64_t s0) {
     char *out = (char *)tile;
     const char *in = (const char *)src;
     if (!how.row && s0 == 1)
-        return copy_rows(how.to, out, in, rows, cols, cols, s1);
+        return copy_blocks(out, cols * how.to, in, s1 * how.to, cols * how.to, rows);
     if (!how.row)
         return collect(how.to, out, in, rows, cols, s1, s0);
     if (s0 != 0 && s0 != 1)
@@ -272,7 +325,7 @@ FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int6
     char *out = (char *)dst;
     const char *in = (const char *)tile;
     if (!how.row && s0 == 1)
-        return copy_rows(how.to, out, in, rows, cols, s1, cols);
+        return copy_blocks(out, s1 * how.to, in, cols * how.to, cols * how.to, rows);
     if (!how.row)
         return spread(how.to, out, in, rows, cols, s1, s0);
     if (s0 != 1)
