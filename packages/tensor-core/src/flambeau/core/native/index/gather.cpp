@@ -9,54 +9,51 @@
 namespace {
 
 template <class T>
-void gather_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
-                  int64_t b, int64_t e) {
-    int64_t step = w.at[w.ndim - 1];
-    for (int64_t line = b; line < e; line++) {
-        int64_t at, by;
-        fl_walk_start(w, line, &at, &by);
+void gather_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                     int64_t b, int64_t e) {
+    const int64_t step = w.at[w.ndim - 1];
+    fl_walk_runs(w, b, e, [&](int64_t element, int64_t count, int64_t at, int64_t) {
         const T *x = (const T *)from + at;
-        T *out = (T *)to + line * w.length;
-        const int64_t *position = index + line * w.length;
+        T *out = (T *)to + element;
+        const int64_t *position = index + element;
         if (step == 0 && w.at_dim == 1)
-            for (int64_t i = 0; i < w.length; i++)
+            for (int64_t i = 0; i < count; i++)
                 out[i] = x[position[i]];
         else
-            for (int64_t i = 0; i < w.length; i++)
+            for (int64_t i = 0; i < count; i++)
                 out[i] = x[i * step + position[i] * w.at_dim];
-    }
+    });
 }
 
 /* Call write(target, x) for each element and what it is to be written to. */
 template <class T, class Write>
-void write_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
-                 int64_t b, int64_t e, const Write &write) {
-    int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
-    for (int64_t line = b; line < e; line++) {
-        int64_t at, by;
-        fl_walk_start(w, line, &at, &by);
+void write_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+                    int64_t b, int64_t e, const Write &write) {
+    const int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
+    fl_walk_runs(w, b, e, [&](int64_t element, int64_t count, int64_t at, int64_t by) {
         T *out = (T *)to + at;
         const T *x = (const T *)from + by;
-        const int64_t *position = index + line * w.length;
+        const int64_t *position = index + element;
         if (step == 0 && w.at_dim == 1 && source == 1)
-            for (int64_t i = 0; i < w.length; i++)
+            for (int64_t i = 0; i < count; i++)
                 write(out[position[i]], x[i]);
         else
-            for (int64_t i = 0; i < w.length; i++)
+            for (int64_t i = 0; i < count; i++)
                 write(out[i * step + position[i] * w.at_dim], x[i * source]);
-    }
+    });
 }
 
 template <class T>
-void scatter_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+void scatter_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
                    int64_t b, int64_t e) {
-    write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = x; });
+    write_elements<T>(w, index, from, to, b, e, [](T &target, T x) { target = x; });
 }
 
 template <class T>
-void add_lines(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
+void add_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
                int64_t b, int64_t e) {
-    write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = fl_plus(target, x); });
+    write_elements<T>(w, index, from, to, b, e,
+                      [](T &target, T x) { target = fl_plus(target, x); });
 }
 
 /* Integers wrap, so that they are added in their own width; FL_BY_SIZE has 16 bytes, too. */
@@ -64,7 +61,8 @@ template <class T>
 void add_integers(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
                   int64_t b, int64_t e) {
     if constexpr (sizeof(T) <= 8)
-        write_lines<T>(w, index, from, to, b, e, [](T &target, T x) { target = (T)(target + x); });
+        write_elements<T>(w, index, from, to, b, e,
+                          [](T &target, T x) { target = (T)(target + x); });
 }
 
 int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, const fl_tensor *src) {
@@ -107,9 +105,9 @@ extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor
     if (!out.ok() || fl_check_positions(op, positions, index, self, dim) < 0)
         return -1;
     fl_gather_walk w = fl_walk_of(self, nullptr, index, dim);
-    fl_parallel(w.lines, fl_row_grain(w.length), [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(self->dtype), gather_lines, w, positions.as<int64_t>(), self->data,
-                   out.data(), b, e)
+    fl_parallel(index->numel, FL_GRAIN, [&](int64_t b, int64_t e) {
+        FL_BY_SIZE(fl_itemsize(self->dtype), gather_elements, w, positions.as<int64_t>(),
+                   self->data, out.data(), b, e)
     });
     out.commit();
     return 0;
@@ -143,7 +141,7 @@ static int run_scatter(const fl_op *op, const fl_value *in, fl_tensor *out, cons
         return 0;
     fl_gather_walk w = fl_walk_of(out, src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(out->dtype), scatter_lines, w, positions.as<int64_t>(), from,
+        FL_BY_SIZE(fl_itemsize(out->dtype), scatter_elements, w, positions.as<int64_t>(), from,
                    out->data, b, e)
     });
     return 0;
@@ -253,8 +251,8 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
         return 0;
     fl_gather_walk w = fl_dense_walk_of(outs[0], src, index, dim);
     fl_walk_writers(w, [&](int64_t b, int64_t e) {
-        FL_BY_KIND(kind, add_lines, w, positions.as<int64_t>(), from.as<char>(), out.as<char>(), b,
-                   e)
+        FL_BY_KIND(kind, add_elements, w, positions.as<int64_t>(), from.as<char>(),
+                   out.as<char>(), b, e)
     });
     out.commit();
     return 0;

@@ -23,22 +23,27 @@ int fl_check_aligned(const fl_op *op, const fl_tensor *self, const fl_tensor *in
 
 fl_gather_walk fl_walk_of(const fl_tensor *pointed, const fl_tensor *aligned,
                           const fl_tensor *index, int dim) {
-    fl_gather_walk w;
-    w.ndim = index->ndim;
-    w.dim = dim;
-    w.at_dim = pointed->ndim ? pointed->strides[dim] : 0;
+    fl_gather_walk w = {1, -1, {1}, {0}, {0}, index->numel, 0};
+    int n = 0;
+    if (pointed->ndim)
+        w.at_dim = pointed->strides[dim];
     for (int d = 0; d < index->ndim; d++) {
-        w.shape[d] = index->shape[d];
-        w.at[d] = d == dim || pointed->ndim == 0 ? 0 : pointed->strides[d];
-        w.by[d] = aligned && aligned->ndim ? aligned->strides[d] : 0;
+        const int64_t size = index->shape[d];
+        const int64_t at = d == dim || pointed->ndim == 0 ? 0 : pointed->strides[d];
+        const int64_t by = aligned && aligned->ndim ? aligned->strides[d] : 0;
+        if (size == 1)
+            continue;
+        if (n && d != dim && n - 1 != w.dim && w.at[n - 1] == size * at &&
+            w.by[n - 1] == size * by) {
+            w.shape[n - 1] *= size;
+        } else {
+            w.dim = d == dim ? n : w.dim;
+            w.shape[n++] = size;
+        }
+        w.at[n - 1] = at;
+        w.by[n - 1] = by;
     }
-    if (w.ndim == 0) {
-        w.shape[0] = 1;
-        w.at[0] = w.by[0] = 0;
-        w.ndim = 1;
-    }
-    w.length = w.shape[w.ndim - 1];
-    w.lines = w.length ? index->numel / w.length : 0;
+    w.ndim = n ? n : 1;
     return w;
 }
 
@@ -51,16 +56,6 @@ fl_gather_walk fl_dense_walk_of(const fl_tensor *pointed, const fl_tensor *align
         dense[i].strides = strides[i];
     }
     return fl_walk_of(&dense[0], &dense[1], index, dim);
-}
-
-void fl_walk_start(const fl_gather_walk &w, int64_t line, int64_t *at, int64_t *by) {
-    *at = *by = 0;
-    for (int d = w.ndim - 2; d >= 0; d--) {
-        int64_t i = line % w.shape[d];
-        line /= w.shape[d];
-        *at += i * w.at[d];
-        *by += i * w.by[d];
-    }
 }
 
 int64_t fl_most_named(const fl_tensor *self, const fl_tensor *index, int dim) {

@@ -84,20 +84,18 @@ struct Job {
     int reduce;
 };
 
-/* `visit(position, source)` in element offsets, over the lines b .. e. */
+/* `visit(position, source)` in element offsets, over the index's elements b .. e. */
 template <class Visit> void each_pair(const Job &j, int64_t b, int64_t e, const Visit &visit) {
     const fl_gather_walk &w = j.w;
-    int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
-    for (int64_t line = b; line < e; line++) {
-        int64_t at, by;
-        fl_walk_start(w, line, &at, &by);
-        const int64_t *position = j.index + line * w.length;
-        for (int64_t i = 0; i < w.length; i++)
+    const int64_t step = w.at[w.ndim - 1], source = w.by[w.ndim - 1];
+    fl_walk_runs(w, b, e, [&](int64_t element, int64_t count, int64_t at, int64_t by) {
+        const int64_t *position = j.index + element;
+        for (int64_t i = 0; i < count; i++)
             visit(at + i * step + position[i] * w.at_dim, by + i * source);
-    }
+    });
 }
 
-template <class T> void clear_lines(const Job &j, int64_t b, int64_t e) {
+template <class T> void clear_elements(const Job &j, int64_t b, int64_t e) {
     T *to = (T *)j.to, first = start_value<T>(j.reduce);
     each_pair(j, b, e, [&](int64_t at, int64_t) {
         to[at] = first;
@@ -106,7 +104,7 @@ template <class T> void clear_lines(const Job &j, int64_t b, int64_t e) {
     });
 }
 
-template <class T> void reduce_lines(const Job &j, int64_t b, int64_t e) {
+template <class T> void reduce_elements(const Job &j, int64_t b, int64_t e) {
     T *to = (T *)j.to;
     const T *x = (const T *)j.from;
     switch (j.reduce) {
@@ -135,9 +133,9 @@ template <class T> void divide(const Job &j, int64_t b, int64_t e) {
 void reduce_all(Job &j, int kind, bool include, int64_t n) {
     fl_walk_writers(j.w, [&](int64_t b, int64_t e) {
         if (!include) {
-            FL_BY_KIND(kind, clear_lines, j, b, e)
+            FL_BY_KIND(kind, clear_elements, j, b, e)
         }
-        FL_BY_KIND(kind, reduce_lines, j, b, e)
+        FL_BY_KIND(kind, reduce_elements, j, b, e)
     });
     if (j.count)
         fl_parallel(n, FL_GRAIN, [&](int64_t b, int64_t e) { FL_BY_KIND(kind, divide, j, b, e) });
