@@ -234,31 +234,44 @@ extern "C" int fl_infer_index(const fl_op *op, const fl_value *in, int n, fl_spe
     if (fl_same_device(op, in, n) < 0 || fl_index_infer(op, self, in[1], &shape) < 0)
         return -1;
     fl_spec_set(outs, self->dtype, fl_device_code(self), shape.ndim, shape.shape);
+    if (fl_index_keep_order(self, &shape, outs->strides))
+        outs->layout = FL_L_STRIDED;
     return 0;
 }
 
-extern "C" int fl_run_index(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+/* The elements at all points, one after the other. */
+static int read_all(const fl_op *op, const fl_value *in, const fl_index_shape &shape, char *to) {
     const fl_tensor *self = in[0].t;
-    fl_index_shape shape;
-    if (fl_index_infer(op, self, in[1], &shape) < 0)
-        return -1;
-    int64_t n = fl_numel_of(shape.n_points, shape.points);
-    Scratch offsets(fl_bytes(n, 8));
-    RawOut out(outs[0], self->dtype);
-    if (!offsets.ok() || !out.ok() ||
+    Scratch offsets(fl_bytes(fl_numel_of(shape.n_points, shape.points), 8));
+    if (!offsets.ok() ||
         fl_index_offsets(op, self, self->strides, in[1], shape, offsets.as<int64_t>()) < 0)
         return -1;
-    if (outs[0]->numel == 0)
+    if (fl_numel_of(shape.ndim, shape.shape) == 0)
         return 0;
     fl_index_walk w = fl_index_walk_of(self, self->strides, shape, offsets.as<int64_t>());
     int64_t size = fl_itemsize(self->dtype);
     for (int64_t b = 0; b < w.n_before; b++) {
         const char *base = self->data + fl_index_before(w, b) * size;
-        char *dense = out.data() + b * w.n_points * w.block * size;
+        char *dense = to + b * w.n_points * w.block * size;
         fl_parallel(w.n_points, fl_row_grain(w.block), [&](int64_t begin, int64_t end) {
             FL_BY_SIZE(size, read_points, w, base, dense, begin, end)
         });
     }
+    return 0;
+}
+
+extern "C" int fl_run_index(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    fl_index_shape shape;
+    if (fl_index_infer(op, in[0].t, in[1], &shape) < 0)
+        return -1;
+    fl_index_shape kept = shape;
+    int64_t strides[FL_MAX_DIMS];
+    if (fl_index_keep_order(in[0].t, &kept, strides) &&
+        !memcmp(strides, outs[0]->strides, sizeof(int64_t) * (size_t)shape.ndim))
+        return read_all(op, in, kept, outs[0]->data);
+    RawOut out(outs[0], in[0].t->dtype);
+    if (!out.ok() || read_all(op, in, shape, out.data()) < 0)
+        return -1;
     out.commit();
     return 0;
 }

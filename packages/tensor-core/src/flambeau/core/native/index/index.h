@@ -16,6 +16,10 @@ struct fl_index_shape {
 int fl_index_infer(const fl_op *op, const fl_tensor *self, const fl_value &indices,
                    fl_index_shape *shape);
 
+/* Strides of a result whose points come first: what is behind them keeps the order in which self
+ * lies, outermost first in `after` then. False for C order, and nothing done. */
+bool fl_index_keep_order(const fl_tensor *self, fl_index_shape *shape, int64_t *strides);
+
 /* Offset of every point in elements, for self's geometry with these strides; checks bounds. */
 int fl_index_offsets(const fl_op *op, const fl_tensor *self, const int64_t *strides,
                      const fl_value &indices, const fl_index_shape &shape, int64_t *offsets);

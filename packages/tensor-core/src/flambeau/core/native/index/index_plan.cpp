@@ -83,6 +83,31 @@ int fl_index_infer(const fl_op *op, const fl_tensor *self, const fl_value &indic
     return 0;
 }
 
+bool fl_index_keep_order(const fl_tensor *self, fl_index_shape *s, int64_t *strides) {
+    int order[FL_MAX_DIMS], after[FL_MAX_DIMS];
+    int64_t shape[FL_MAX_DIMS], own[FL_MAX_DIMS];
+    const int64_t *const operands[] = {own};
+    for (int i = 0; i < s->n_after; i++) {
+        after[i] = s->after[i];
+        shape[i] = self->shape[after[i]];
+        own[i] = self->strides[after[i]];
+    }
+    if (s->n_before > 0 || !fl_memory_order(s->n_after, shape, 1, operands, order))
+        return false;
+    const int points = s->ndim - s->n_after;
+    fl_ordered_strides(s->n_after, shape, order, strides + points);
+    int64_t step = 1;
+    for (int i = 0; i < s->n_after; i++) {
+        step = fl_wrapping_mul(step, shape[i] > 1 ? shape[i] : 1);
+        s->after[i] = after[order[s->n_after - 1 - i]];
+    }
+    for (int d = points - 1; d >= 0; d--) {
+        strides[d] = step;
+        step = fl_wrapping_mul(step, s->shape[d] > 1 ? s->shape[d] : 1);
+    }
+    return true;
+}
+
 int fl_index_offsets(const fl_op *op, const fl_tensor *self, const int64_t *strides,
                      const fl_value &indices, const fl_index_shape &s, int64_t *offsets) {
     int64_t n = fl_numel_of(s.n_points, s.points);

@@ -31,6 +31,25 @@ int check_source(const fl_op *op, const fl_tensor *self, const fl_tensor *index,
     return fl_expect_shape(op, "source", source, self->ndim, shape);
 }
 
+const int64_t MIN_SLICE_ELEMENTS = 64;      /* for which a copy is worth its call */
+
+/* Slices of strided memory, each as it lies. Dimensions before `dim` have size 1. */
+void copy_slices(const fl_tensor *self, int dim, const int64_t *positions, int64_t n,
+                 int64_t elements, char *to) {
+    const int64_t size = fl_itemsize(self->dtype);
+    const int nd = self->ndim - dim - 1;
+    int64_t dense[FL_MAX_DIMS];
+    fl_contiguous_strides(nd, self->shape + dim + 1, dense);
+    fl_parallel(n, fl_row_grain(elements), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            char *from = self->data + positions[i] * self->strides[dim] * size;
+            fl_copy_strided(fl_strided{to + i * elements * size, self->dtype, dense},
+                            fl_strided{from, self->dtype, self->strides + dim + 1}, nd,
+                            self->shape + dim + 1);
+        }
+    });
+}
+
 }  // namespace
 
 extern "C" int fl_infer_index_select(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
@@ -62,9 +81,16 @@ extern "C" int fl_run_index_select(const fl_op *op, const fl_value *in, int,
         return 0;
     if (fl_names_small_share(self, outs[0]->numel, self->dtype))
         return fl_run_on_slices(op, in, self, dim, positions.as<int64_t>(), nullptr, outs);
-    RawIn x(self, self->dtype);
     RawOut out(outs[0], self->dtype);
-    if (!x.ok() || !out.ok())
+    if (!out.ok())
+        return -1;
+    if (m.outer == 1 && !fl_is_contiguous(self) && m.inner >= MIN_SLICE_ELEMENTS) {
+        copy_slices(self, dim, positions.as<int64_t>(), index->numel, m.inner, out.data());
+        out.commit();
+        return 0;
+    }
+    RawIn x(self, self->dtype);
+    if (!x.ok())
         return -1;
     fl_pick_blocks(out.data(), x.data(), positions.as<int64_t>(), index->numel, m.outer, m.n,
                    m.inner * fl_itemsize(self->dtype));
