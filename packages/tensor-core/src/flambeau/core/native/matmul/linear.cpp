@@ -1,5 +1,6 @@
 /* linear: input @ weight.T + bias in one pass over the result. */
 #include "matmul/kernels/gemm.h"
+#include "matmul/half_blocks.h"
 #include "matmul/matrix.h"
 #include "matmul/pairs.h"
 #include "matmul/integer.h"
@@ -215,11 +216,8 @@ extern "C" int fl_infer_linear(const fl_op *op, const fl_value *in, int n, fl_sp
     return 0;
 }
 
-extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
-    const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
-    fl_tensor *c = outs[0];
-    if (c->numel == 0)
-        return 0;
+static int run_linear(const fl_tensor *input, const fl_tensor *weight, const fl_tensor *bias,
+                      fl_tensor *c) {
     Rows r = sizes(input, weight);
     if (r.k > 0 && run_small(r, input, weight, bias, c))
         return 0;
@@ -247,4 +245,18 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
     if (status == 0)
         out.commit();
     return status;
+}
+
+extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *input = in[0].t, *weight = in[1].t, *bias = fl_t(in[2]);
+    fl_tensor *c = outs[0];
+    if (c->numel == 0)
+        return 0;
+    int status;
+    if (weight->ndim > 1 &&
+        fl_in_row_blocks(input, c, weight->shape[0], &status, [=](fl_tensor *x, fl_tensor *y) {
+            return run_linear(x, weight, bias, y);
+        }))
+        return status;
+    return run_linear(input, weight, bias, c);
 }

@@ -5,6 +5,7 @@
 #include "matmul/kernels/gemm.h"
 #include "norm/kernels/norm.h"
 #include "common/args.h"
+#include "matmul/half_blocks.h"
 #include "matmul/matrix.h"
 #include "matmul/pairs.h"
 #include "common/pool_error.h"
@@ -290,11 +291,7 @@ extern "C" int fl_infer_wide_product(const fl_op *op, const fl_value *in, int n,
     return 0;
 }
 
-extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
-    const fl_tensor *a = in[0].t, *b = in[1].t;
-    fl_tensor *c = outs[0];
-    if (c->numel == 0)
-        return 0;
+static int run_matmul(const fl_tensor *a, const fl_tensor *b, fl_tensor *c) {
     Product p;
     int status = 0;
     if (inner_of_a(a) > 0 && plain_pair(a, b, c, &p) && (status = run_plain(&p, c->data)) != 0)
@@ -314,6 +311,19 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
     if (status == 0)
         out.commit();
     return status;
+}
+
+extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *a = in[0].t, *b = in[1].t;
+    fl_tensor *c = outs[0];
+    if (c->numel == 0)
+        return 0;
+    int status;
+    if (b->ndim == 2 &&
+        fl_in_row_blocks(a, c, b->shape[1], &status,
+                         [=](fl_tensor *x, fl_tensor *y) { return run_matmul(x, b, y); }))
+        return status;
+    return run_matmul(a, b, c);
 }
 
 extern "C" int fl_run_wide_product(const fl_op *op, const fl_value *in, int n,
