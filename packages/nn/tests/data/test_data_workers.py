@@ -100,6 +100,7 @@ def test_iterable_in_shards(kind):
 def test_start_methods(method):
     expected = batches_of(seeded(Rows(), 0, None))
     loader = seeded(Rows(), 2, None, multiprocessing_context=method)
+    assert loader.multiprocessing_context.get_start_method() == method
     assert batches_of(loader) == expected
     assert not children()
 

@@ -123,6 +123,18 @@ def test_removing():
     assert sorted(layer.state_dict()) == ["bias", "weight"]
 
 
+def test_a_method_leaves_its_hook_to_the_caller():
+    layer = prune.l1_unstructured(nn.Linear(6, 4), "weight", 10)
+    pruned = give(layer.weight).copy()
+    for number, hook in list(layer._forward_pre_hooks.items()):
+        hook.remove(layer)
+        del layer._forward_pre_hooks[number]
+    np.testing.assert_array_equal(give(layer.weight), pruned)
+    assert isinstance(layer.weight, nn.Parameter)
+    assert not prune.is_pruned(layer)
+    assert not layer._forward_pre_hooks
+
+
 def test_containers():
     layer = prune.l1_unstructured(nn.Linear(6, 4), "weight", 3)
     container = prune.L1Unstructured.apply(layer, "weight", 2)

@@ -47,17 +47,21 @@ def _cpus() -> int:
     return os.cpu_count() or 1
 
 
-def check_context(count: int, context: Any, kind: str | None) -> None:
-    """Raise ``ValueError`` where a start method is given but no process starts."""
+def start_context(count: int, context: Any, kind: str | None) -> Any:
+    """The context that a start method names, or None.
+
+    Raises:
+        ValueError: A start method is given but no process starts.
+    """
     if context is None:
-        return
+        return None
     if count == 0:
         raise ValueError("multiprocessing_context needs num_workers of at least 1")
     if kind == "thread":
         raise ValueError("multiprocessing_context is for processes, but workers='thread'")
     from ._processes import find_context
 
-    find_context(context)
+    return find_context(context)
 
 
 def check_order(iterable: bool, shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Generic
 from flambeau import Tensor
 from flambeau.core import draws_like_pytorch
 
-from ._checks import check_batches, check_context, check_dataset, check_order, check_workers
+from ._checks import check_batches, check_dataset, check_order, check_workers, start_context
 from ._epoch import Streams, begin, draw_seed, next_seed
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
@@ -112,7 +112,6 @@ class DataLoader(Generic[Sample]):
         if not self._is_iterable:
             check_dataset(dataset)
         check_workers(num_workers, timeout, prefetch_factor, persistent_workers, workers)
-        check_context(num_workers, multiprocessing_context, workers)
         check_order(self._is_iterable, shuffle, sampler, batch_sampler)
         check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.dataset = dataset
@@ -121,7 +120,7 @@ class DataLoader(Generic[Sample]):
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = multiprocessing_context
+        self.multiprocessing_context = start_context(num_workers, multiprocessing_context, workers)
         self.generator = generator
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers

@@ -224,6 +224,7 @@ def remove(module: Module, name: str) -> Module:
             "be removed"
         )
     method.remove(module)
+    method.handle.remove()
     return module
 
 

@@ -124,7 +124,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, mask)
 
     def remove(self, module: Module) -> None:
-        """Leave the pruned values as a plain parameter."""
+        """Leave the pruned values as a plain parameter; the hook is removed by ``prune.remove``."""
         name = self._tensor_name
         original = getattr(module, f"{name}_orig")
         with flambeau.no_grad():
@@ -132,7 +132,6 @@ class BasePruningMethod(ABC):
         for attribute in (name, f"{name}_mask", f"{name}_orig"):
             delattr(module, attribute)
         setattr(module, name, original)
-        self.handle.remove()
 
 
 class PruningContainer(BasePruningMethod):
