@@ -1,6 +1,7 @@
 """Importing needs neither CuPy nor a GPU, and what is missing is said."""
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -59,3 +60,11 @@ def test_programs_for_either_device_run_without_a_gpu(monkeypatch, fresh):
     assert flambeau.initial_seed() == 3
     assert (cuda.device_count(), cuda.memory_allocated(), cuda.memory_reserved()) == (0, 0, 0)
     cuda.empty_cache()
+
+
+def test_a_process_forked_from_one_that_used_a_gpu_cannot_use_it(monkeypatch):
+    assert not flambeau.cuda._is_in_bad_fork()
+    monkeypatch.setattr(flambeau.cuda, "_backend", object())
+    assert flambeau.cuda._is_in_bad_fork()
+    monkeypatch.setattr(flambeau.cuda, "_owner", os.getpid())
+    assert not flambeau.cuda._is_in_bad_fork()

@@ -67,3 +67,49 @@ def test_parts_of_functions_and_distributions():
     """) == ["True True", "[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[0.0], [0.0], [1.0]]]",
              "[[1.0, 2.0, 6.0], [4.0, 20.0, 120.0]] [[5.0, 7.0, 9.0], [4.0, 5.0, 6.0]]",
              "[1.0, 1.5, 1.75]", "[2.0, 2.0] True", "True", "differs"]
+
+
+def test_groups_of_processes():
+    assert lines("""
+        import torch, torch.distributed as dist
+        from torch.distributed.distributed_c10d import _get_default_group, _pg_map
+        try:
+            _get_default_group()
+        except ValueError as error:
+            print(str(error)[:40])
+        print(len(_pg_map), torch._C._get_accelerator().type in ("cpu", "cuda"))
+        dist.init_process_group("gloo", rank=0, world_size=1)
+        world, other = _get_default_group(), dist.new_group([0])
+        print(world is dist.group.WORLD, len(_pg_map), other in _pg_map, _pg_map[other][0])
+        dist.destroy_process_group(other)
+        print(len(_pg_map), other in _pg_map, object() in _pg_map)
+        print(dist.Backend.default_device_backend_map["cpu"], dist.Backend.backend_capability[
+            "gloo"], dist.get_default_backend_for_device("cuda:1"),
+            dist.distributed_c10d.get_default_backend_for_device(torch.device("cpu")))
+        try:
+            dist.get_default_backend_for_device("meta")
+        except ValueError as error:
+            print(error)
+    """) == ["Default process group has not been initi", "0 True", "True 2 True gloo",
+             "1 False False", "gloo ['cpu', 'cuda'] nccl gloo",
+             "Default backend not registered for device : meta"]
+
+
+def test_profiles_and_casts():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        from torch.amp.autocast_mode import _cast
+        found = _cast((torch.ones(1), [torch.ones(1).double()], 3), "cpu", torch.bfloat16)
+        print(found[0].dtype, found[1][0].dtype, found[2])
+        print(torch.autograd._profiler_enabled())
+        profile = torch.profiler.profile()
+        profile.__enter__()
+        print(torch.autograd._profiler_enabled(), torch.profiler.profiler._default_schedule_fn(3))
+        torch.ones(2) + 1
+        torch.autograd._disable_profiler()
+        print(torch.autograd._profiler_enabled())
+        profile.__exit__(None, None, None)
+        print([each.key for each in profile.key_averages() if "add" in each.key])
+    """) == ["torch.bfloat16 torch.float64 3", "False", "True ProfilerAction.RECORD", "False",
+             "['aten::add']"]

@@ -5,6 +5,7 @@ Importing needs neither CuPy nor a GPU; what is missing is said when a GPU is as
 """
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from flambeau.core.once import first_use
@@ -32,6 +33,7 @@ __all__ = [  # noqa: PLE0604
 CudaError = AcceleratorError
 has_half, has_magma = True, False
 _backend: CuPyBackend | None = None
+_owner = 0      # the process that made it
 #: Modules that few programs ask for.
 _RARE = ("comm", "gds", "green_contexts", "jiterator", "nccl", "sparse", "tunable")
 
@@ -42,13 +44,13 @@ def backend() -> CuPyBackend:
     Raises:
         RuntimeError: CuPy, the driver or a GPU is missing; the text says which.
     """
-    global _backend
+    global _backend, _owner
     cupy()
     if _backend is None:
         from flambeau.cuda.cupy_backend import CuPyBackend
 
         with first_use:
-            _backend = _backend or CuPyBackend()
+            _backend, _owner = _backend or CuPyBackend(), os.getpid()
     return _backend
 
 
@@ -66,6 +68,11 @@ def is_available() -> bool:
 def is_initialized() -> bool:
     """Whether a GPU has been used."""
     return runtime.device_type() != "cuda" or runtime.is_replaced() or _backend is not None
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether a GPU was used before this process was forked, which cannot use one then."""
+    return _backend is not None and _owner != os.getpid()
 
 
 def init() -> None:

@@ -24,7 +24,7 @@ ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "d
            "is_traceable_wrapper_subclass": False,
            "_are_functorch_transforms_active": False, "is_tracing": False,
            "_is_tracing": False, "_is_checkpoint_valid": True,
-           "is_exporting": False, "is_enabled": False}
+           "is_exporting": False, "is_enabled": False, "_is_in_bad_fork": False}
 
 #: How settings of PyTorch's compiler of scripts begin: there is none here that they could change.
 COMPILER_SETTINGS = ("_jit_set_", "_jit_override_can_fuse_", "_jit_can_fuse_", "_debug_set_")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 #: Name -> module that has it; each is imported when one of its names is asked for.
 _HOMES = {name: module for module, names in {
-    "asking": ("_rank_not_in_group", "get_backend", "get_global_rank", "get_group_rank",
+    "asking": ("_rank_not_in_group", "get_backend", "get_default_backend_for_device",
+               "get_global_rank", "get_group_rank",
                "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
                "get_world_size", "is_available", "is_backend_available", "is_gloo_available",
                "is_initialized", "is_mpi_available", "is_nccl_available",

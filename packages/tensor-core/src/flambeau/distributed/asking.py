@@ -4,7 +4,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import flambeau
+
 from . import groups
+from .backend import Backend
 from .groups import GroupMember, ProcessGroup, resolve
 
 
@@ -63,6 +66,21 @@ def _rank_not_in_group(group: Any) -> bool:
 def get_backend(group: Any = None) -> str:
     """Return what `init_process_group` was given."""
     return resolve(group).backend
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that PyTorch uses for the tensors of a device.
+
+    Args:
+        device: A device or its name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    kind = flambeau.device(device).type
+    if kind not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:

@@ -1,6 +1,8 @@
 """Names of backends."""
 from __future__ import annotations
 
+from typing import ClassVar
+
 __all__ = ["Backend"]
 
 
@@ -26,6 +28,12 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    #: What programs ask for where a device's tensors are exchanged, and for which a backend is.
+    default_device_backend_map: ClassVar[dict[str, str]] = {
+        "cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
+    backend_capability: ClassVar[dict[str, list[str]]] = {
+        GLOO: ["cpu", "cuda"], NCCL: ["cuda"], XCCL: ["xpu"], UCC: ["cpu", "cuda"],
+        MPI: ["cpu", "cuda"]}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):

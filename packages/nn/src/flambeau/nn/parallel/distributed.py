@@ -95,8 +95,8 @@ class DistributedDataParallel(Module, Joinable):
                 "that require a gradient."
             )
         self.device = named[0][1].device
-        # Under another name than an attribute of Module would have, and no part of the network.
-        self.__dict__["reducer"] = None
+        # No part of the network; in one process alone it is made where a program asks for it.
+        self.__dict__["_reducer"] = None
         bucket_mb = BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         self.__dict__["_plan"] = (named, init_sync, bucket_mb)
         if size > 1:
@@ -109,7 +109,7 @@ class DistributedDataParallel(Module, Joinable):
             self.copy_from(0, [p.detach() for p in self.module.parameters()])
             self.copy_from(0, list(self.module.buffers()))
         names, parameters = zip(*named, strict=True)
-        self.__dict__["reducer"] = Reducer(
+        self.__dict__["_reducer"] = Reducer(
             names,
             parameters,
             self.process_group,
@@ -117,6 +117,27 @@ class DistributedDataParallel(Module, Joinable):
             self.find_unused_parameters or self.static_graph,
             self.gradient_as_bucket_view,
         )
+
+    @property
+    def reducer(self) -> Reducer:
+        """What exchanges gradients; one process alone exchanges nothing unless asked for it."""
+        if self._reducer is None:
+            self._begin()
+        found: Reducer = self._reducer
+        return found
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """How gradients are exchanged, as trainers ask for it."""
+        return {
+            "module_name": type(self.module).__name__,
+            "world_size": distributed.get_world_size(self.process_group),
+            "rank": distributed.get_rank(self.process_group),
+            "backend_name": distributed.get_backend(self.process_group),
+            "broadcast_buffers": self.broadcast_buffers,
+            "find_unused_parameters": self.find_unused_parameters,
+            "gradient_as_bucket_view": self.gradient_as_bucket_view,
+            "static_graph": self.static_graph,
+        }
 
     def _check_alike(self, named: list[tuple[str, Any]]) -> None:
         """Check that all processes have the same parameters."""
@@ -159,7 +180,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the network gives."""
-        reducer = self.reducer
+        reducer = self._reducer
         if reducer is None:
             return self.module(*inputs, **kwargs)
         trains = flambeau.is_grad_enabled() and self.require_backward_grad_sync
@@ -192,8 +213,6 @@ class DistributedDataParallel(Module, Joinable):
         """
         if not callable(hook):
             raise TypeError("register_comm_hook(): Communication hook must be callable.")
-        if self.reducer is None:        # one process alone exchanges nothing unless asked to
-            self._begin()
         self.reducer.set_hook(state, hook)
 
     @contextmanager

@@ -29,8 +29,8 @@ class ShadowHook(JoinHook):
         if net.shares_buffers():
             net.share_buffers(False)
         net.require_forward_param_sync = synchronizes
-        if trains and net.reducer is not None:
-            net.reducer.shadow(divisor)
+        if trains and net._reducer is not None:
+            net._reducer.shadow(divisor)
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Copy parameters and buffers of the last process with batches to all."""

@@ -104,6 +104,14 @@ class Reducer:
                 self._used[i] = 0
                 self._ready(i)
 
+    def prepare_for_backward(self, outputs: Any) -> None:
+        """Expect a backward pass from the outputs, under the name that trainers call."""
+        self.begin(outputs)
+
+    def _rebuild_buckets(self) -> bool:
+        """Return False: buckets stay as they are. Trainers call it before a backward pass."""
+        return False
+
     def shadow(self, divisor: int | None) -> None:
         """Exchange zeros with processes that have gradients, and take the averages for gradients.
 

@@ -153,7 +153,8 @@ HOMES = {
         "utils.checkpoint.get_device_states",
         "utils.checkpoint.set_device_states"), "contexts"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
-    **dict.fromkeys(("_utils._get_device_index", "cuda._utils._get_device_index"), "devices"),
+    **dict.fromkeys(("_C._get_accelerator", "_utils._get_device_index",
+                     "cuda._utils._get_device_index"), "devices"),
     **{f"utils.weak.{name}": "weak_references" for name in (
         "TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary")},
     **{f"_tensor_str.{name}": "printing" for name in (
@@ -161,6 +162,12 @@ HOMES = {
         "printoptions", "set_printoptions")},
     "_utils_internal.get_file_path_2": "testing.files",
     "distributed.distributed_c10d._rank_not_in_group": "compiled.collectives",
+    **dict.fromkeys(("distributed.distributed_c10d._get_default_group",
+                     "distributed.distributed_c10d._pg_map",
+                     "distributed.utils._sync_module_states"), "training.processes"),
+    **dict.fromkeys(("amp.autocast_mode._cast", "autograd._disable_profiler",
+                     "autograd._profiler_enabled", "profiler.profiler._default_schedule_fn"),
+                    "training.recording"),
     **{f"testing._internal.common_utils.{name}": "utils._test_cases" for name in (
         "TestCase", "run_tests")},
     **{f"utils.collect_env.{name}": "utils._environment" for name in (

@@ -7,6 +7,11 @@ import flambeau
 from flambeau import rooms
 
 
+def _get_accelerator() -> flambeau.device:
+    """The device type of the GPU; the CPU where there is none."""
+    return flambeau.accelerator.current_accelerator() or flambeau.device("cpu")
+
+
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The number of a device.
 
