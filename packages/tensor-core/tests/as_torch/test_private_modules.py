@@ -126,3 +126,42 @@ def test_context_managers_that_decorate():
 
         print(work())
     """) == ["in x", "out", "3"]
+
+
+def test_samples_of_batches_are_known():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        from torch._C._functorch import get_unwrapped, is_batchedtensor
+        from torch._utils import _get_available_device_type
+        x = torch.ones(3, 2)
+        torch.vmap(lambda row: print(is_batchedtensor(row), get_unwrapped(row).shape) or row)(x)
+        print(is_batchedtensor(x), is_batchedtensor(x.to_sparse()))
+        try:
+            get_unwrapped(x)
+        except RuntimeError as error:
+            print(str(error)[:20])
+        print(_get_available_device_type() in (None, "cuda"))
+    """) == ["True torch.Size([3, 2])", "False False", "No wrappers present!", "True"]
+
+
+def test_hooks_of_all_modules_are_dicts():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        import torch.nn.modules.module as m
+        kept, called = [], []
+        handle = m.register_module_parameter_registration_hook(lambda *a: kept.append(a[1]))
+        hooks = m._global_parameter_registration_hooks
+        print(len(hooks), len(m._global_forward_hooks), len(m._global_buffer_registration_hooks))
+        for hook in hooks.values():
+            hook(None, "weight", None)
+        handle.remove()
+        print(kept, len(hooks))
+        m._global_forward_hooks[77] = lambda module, inputs, output: called.append(module)
+        layer = torch.nn.Identity()
+        layer(1)
+        del m._global_forward_hooks[77]
+        layer(1)
+        print(called, m._global_forward_hooks)
+    """) == ["1 0 0", "['weight'] 0", "[Identity()] {}"]

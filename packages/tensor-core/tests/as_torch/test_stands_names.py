@@ -57,11 +57,13 @@ def test_private_operators():
             slope = getattr(torch, f"{function}_backward_data")(x.exp(), found, 1, x.dtype)
             print(torch.allclose(slope, torch.autograd.grad(found, x, x.exp())[0]))
         print(torch._safe_softmax(torch.full((2,), -torch.inf), 0).tolist())
+        steps = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
+        print(torch.native_norm(steps).item(), torch.native_norm(steps.to_sparse(), 1).item())
         print(torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.ones(1, 1), 0).tolist())
         print(torch._int_mm(torch.full((1, 2), 100, dtype=torch.int8).clone(),
                             torch.full((2, 1), 100, dtype=torch.int8)).tolist())
     """) == ["[[1, 3], [1, 0, 1], []]", "[3.0, 3.0]", "True", "True", "[0.0, 0.0]",
-             "[[0.6000000238418579, 0.800000011920929]]", "[[20000]]"]
+             "5.0 7.0", "[[0.6000000238418579, 0.800000011920929]]", "[[20000]]"]
 
 
 def test_old_names_of_sparse_tensors():

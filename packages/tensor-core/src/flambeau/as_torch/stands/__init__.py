@@ -55,7 +55,7 @@ HOMES = {
                      "_is_all_true", "_is_any_true", "_log_softmax", "_log_softmax_backward_data",
                      "_nnpack_available", "_pin_memory", "_safe_softmax", "_segment_reduce",
                      "_shape_as_tensor", "_softmax", "_softmax_backward_data", "_stack",
-                     "_unique2", "_weight_norm"), "private"),
+                     "_unique2", "_weight_norm", "native_norm"), "private"),
     "spmm": "sparse_types",
     **{f"sparse.{kind}Tensor": "sparse_types" for kind in (
         "BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")},
@@ -153,8 +153,12 @@ HOMES = {
         "utils.checkpoint.get_device_states",
         "utils.checkpoint.set_device_states"), "contexts"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": "types",
-    **dict.fromkeys(("_C._get_accelerator", "_utils._get_device_index",
-                     "cuda._utils._get_device_index"), "devices"),
+    **{f"nn.modules.module._global_{kind}_hooks": "training.hooks" for kind in (
+        "backward", "backward_pre", "buffer_registration", "forward", "forward_pre",
+        "module_registration", "parameter_registration")},
+    "_C._functorch.get_unwrapped": "transforms", "_C._functorch.is_batchedtensor": "transforms",
+    **dict.fromkeys(("_C._get_accelerator", "_utils._get_available_device_type",
+                     "_utils._get_device_index", "cuda._utils._get_device_index"), "devices"),
     **{f"utils.weak.{name}": "weak_references" for name in (
         "TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary")},
     **{f"_tensor_str.{name}": "printing" for name in (

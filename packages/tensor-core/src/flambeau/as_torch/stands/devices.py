@@ -36,3 +36,9 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
         return int(rooms.gpu().current_device())
     raise ValueError("Expected a device with a specified index or an integer, but got: "
                      f"{device}")
+
+
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator that is there; None without one."""
+    found = flambeau.accelerator.current_accelerator(check_available=True)
+    return None if found is None else found.type

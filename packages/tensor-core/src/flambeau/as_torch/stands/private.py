@@ -16,6 +16,11 @@ def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
     return flambeau.segment_reduce(data, word, **options)
 
 
+def native_norm(self: Tensor, p: float = 2) -> Tensor:
+    """The norm of all elements, of a sparse tensor, too."""
+    return flambeau.norm(self, p)
+
+
 def _unique2(input: Tensor, sorted: bool = True, return_inverse: bool = False,
              return_counts: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """Different elements, where each element is among them, and counts; empty if not asked for."""
