@@ -1,5 +1,6 @@
 /* Copies between strided memory of any dtypes. */
 #include "common/args.h"
+#include "common/kernels/block_copies.h"
 #include "common/kernels/blocks.h"
 #include "common/kernels/integers.h"
 #include "common/small.h"
@@ -142,25 +143,15 @@ static Repeats repeats_of(const fl_strided &src, int ndim, const int64_t *shape)
     return r;
 }
 
-/* The same bytes n times: each copy doubles what is there, as long as that stays in the cache. */
-static void repeat_bytes(char *to, const char *from, int64_t bytes, int64_t n) {
-    const int64_t most = 16384 / bytes + 1;
-    memmove(to, from, (size_t)bytes);
-    for (int64_t done = 1, more; done < n; done += more) {
-        more = done < most ? done : most;
-        more = more < n - done ? more : n - done;
-        memcpy(to + done * bytes, to, (size_t)(more * bytes));
-    }
-}
-
-/* Blocks that are wide, or single elements that are repeated often. Where there is one block only,
- * the driver shares out the work better. */
+/* Blocks that are wide, or single elements that are repeated often. Where one block stands a few
+ * times, the driver shares out the work better. */
 static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtype, int kind,
                           int ndim, const int64_t *shape) {
-    const int64_t size = fl_itemsize(dtype), LEAST = 64;
+    const int64_t size = fl_itemsize(dtype), LEAST_BLOCK = 64, LEAST_ROW = 512, FEWEST = 64;
     const Repeats r = repeats_of(src, ndim, shape);
-    if (r.outer == 1 || r.times < 2 || (r.block == 1 ? r.times : r.block) * size < LEAST ||
-        fl_kind_size[kind] != size || !fl_geometry_contiguous(ndim, shape, dst.strides))
+    if (r.times < (r.outer == 1 ? FEWEST : 2) || fl_kind_size[kind] != size ||
+        (r.block == 1 ? r.times * size < LEAST_ROW : r.block * size < LEAST_BLOCK) ||
+        !fl_geometry_contiguous(ndim, shape, dst.strides))
         return false;
     fl_parallel(r.outer * r.times, FL_GRAIN / r.block + 1, [&](int64_t begin, int64_t end) {
         while (begin < end) {
@@ -170,10 +161,12 @@ static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtyp
                 at += rest % shape[d] * src.strides[d];
             char *to = dst.data + begin * r.block * size;
             const char *from = src.data + at * size;
-            if (r.block == 1)
+            if (r.block == 1) {
                 fl_moves->gather[dtype][kind](to, from, 1, stop - begin, 0, 0);
-            else
-                repeat_bytes(to, from, r.block * size, stop - begin);
+            } else {
+                memmove(to, from, (size_t)(r.block * size));
+                repeat_block(to, r.block * size, stop - begin);
+            }
             begin = stop;
         }
     });

@@ -2,8 +2,8 @@
  *
  * Dimensions are sorted by the first output's strides, neighbours that step together are merged.
  * What remains is cut into tiles of rows x cols. An operand already contiguous in its kind is
- * passed as it lies; a number (all strides 0) fills a tile once; anything else is gathered. A few
- * elements go without all this.
+ * passed as it lies; a number (all strides 0) or a short row that all rows share fills a tile once;
+ * anything else is gathered. A few elements go without all this.
  *
  * Results of loops that do not fit the last cache are made in pieces and streamed to memory: their
  * lines are not read before they are overwritten, and drive no operand out. */
@@ -14,9 +14,10 @@
 
 namespace {
 
-/* How a tile of an operand is reached: as it lies; as it lies but made elsewhere and streamed; a
- * number, filled once; one value per row, filled for a chunk of the row; gathered or scattered. */
-enum Access { DIRECT, STREAMED, NUMBER, ROW_VALUE, MOVED };
+/* How a tile of an operand is reached: as it lies; as it lies but made elsewhere and streamed; the
+ * same for every tile, filled once; one value per row, filled for a chunk of the row; gathered or
+ * scattered. */
+enum Access { DIRECT, STREAMED, FILLED, ROW_VALUE, MOVED };
 /* Of a row's value: so many elements are filled, for several short rows or part of a long one. */
 static const int64_t CHUNK_ELEMENTS = 1024, LONG_ROW_CHUNK = 256;
 
@@ -175,11 +176,12 @@ inline char *origin_of(const Loop &L, const fl_operand &o, const int64_t *start)
     return o.data + offset * fl_itemsize(o.dtype);
 }
 
-/* Whether the only operand may be brought into order where the result lies, which is then computed
- * in place. */
+/* Whether the only operand may be brought into order where the result lies, and is done. Kernels
+ * that compute are faster from a tile. */
 inline bool gathers_into_result(const Loop &L, const Access *access) {
     const fl_operand &in = L.ops[0], &out = L.ops[1];
-    return L.n_in == 1 && L.n_all == 2 && access[0] == MOVED && access[1] == DIRECT &&
+    const bool is_copy = !L.scalars;
+    return is_copy && L.n_in == 1 && L.n_all == 2 && access[0] == MOVED && access[1] == DIRECT &&
            in.data != out.data && in.kind == out.kind && (L.rows == 1 || out.strides[1] == L.cols);
 }
 
@@ -229,13 +231,15 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
 void run_tiles(const Loop &L, int64_t begin, int64_t end) {
     Tiles tiles;
     Access access[FL_PW_MAX_IN + FL_PW_MAX_OUT];
+    const bool is_whole_row = !L.row_calls && L.cols == L.shape[0];
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         access[k] = access_of(L, o, k < L.n_in);
-        if (k < L.n_in && is_number(L, o)) {
-            access[k] = NUMBER;
-            int64_t n = L.row_calls ? L.cols : L.planes * L.rows * L.cols;
-            fl_moves->gather[o.dtype][o.kind](tiles.memory[k], o.data, 1, n, 0, 0);
+        if (k < L.n_in && (is_number(L, o) || (is_whole_row && is_shared_row(L, o)))) {
+            access[k] = FILLED;
+            fl_moves->gather[o.dtype][o.kind](tiles.memory[k], o.data,
+                                              L.row_calls ? 1 : L.planes * L.rows, L.cols, 0,
+                                              o.strides[0]);
         }
     }
     for (int64_t i = begin; i < end; i++) {

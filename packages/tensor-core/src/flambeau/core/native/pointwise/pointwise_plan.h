@@ -22,7 +22,8 @@ struct Loop {
 };
 
 static const int64_t PIECE_BYTES = 1024;
-static const int64_t ROW_CALL_ELEMENTS = 32;       /* shorter rows are rather moved */
+/* Shorter rows are rather moved, or filled with what they share. */
+static const int64_t ROW_CALL_ELEMENTS = 32, FILLED_ROW_ELEMENTS = 512;
 static const int64_t CACHE_LINE = 64;   /* bytes */
 
 inline void swap_dims(Loop &L, int a, int b) {
@@ -154,6 +155,25 @@ inline bool rows_lie_apart(const Loop &L) {
     return false;
 }
 
+/* Whether all rows are the same. */
+inline bool is_shared_row(const Loop &L, const fl_operand &o) {
+    for (int d = 1; d < L.ndim; d++)
+        if (o.strides[d] != 0 && L.shape[d] != 1)
+            return false;
+    return true;
+}
+
+/* Whether tiles would be copies of rows that lie as they are needed. */
+inline bool tiles_are_copies(const Loop &L) {
+    for (int k = 0; k < L.n_all; k++) {
+        const fl_operand &o = L.ops[k];
+        const bool is_filled = k < L.n_in && L.cols == L.shape[0] && is_shared_row(L, o);
+        if (!converts(o) && o.strides[0] == 1 && o.strides[1] != L.cols && !is_filled)
+            return true;
+    }
+    return false;
+}
+
 /* Tiles of 8 KiB in the widest kind: three operands stay in the first-level cache. Half of that
  * when an operand lies crosswise, so that the next tile's lines are asked for early. Small planes
  * of rows are taken several at a time. */
@@ -173,7 +193,8 @@ inline void choose_tile(Loop &L) {
     L.rows = tile / L.cols;
     if (L.rows > n1)
         L.rows = n1;
-    L.row_calls = L.cols >= ROW_CALL_ELEMENTS && rows_lie_apart(L);
+    const int64_t least = tiles_are_copies(L) ? ROW_CALL_ELEMENTS : FILLED_ROW_ELEMENTS;
+    L.row_calls = L.cols >= least && rows_lie_apart(L);
     if (L.row_calls && nothing_moves(L)) {
         if (!has_number(L))             /* long rows stream better than many short ones */
             L.cols = n0 < 16 * tile ? n0 : 16 * tile;

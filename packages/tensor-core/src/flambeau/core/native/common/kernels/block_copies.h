@@ -62,4 +62,15 @@ inline void copy_blocks(char *to, int64_t to_step, const char *from, int64_t fro
         copy_words<1>(to, to_step, from, from_step, bytes, count);
 }
 
+/* The first block, again and again: each copy doubles what is there, as long as that stays in the
+ * cache. */
+inline void repeat_block(char *to, int64_t bytes, int64_t times) {
+    const int64_t most = 16384 / bytes + 1;
+    for (int64_t done = 1, more; done < times; done += more) {
+        more = done < most ? done : most;
+        more = more < times - done ? more : times - done;
+        memcpy(to + done * bytes, to, (size_t)(more * bytes));
+    }
+}
+
 }  // namespace

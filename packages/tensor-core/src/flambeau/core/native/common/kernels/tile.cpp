@@ -2,9 +2,7 @@
  * a compute kind, and scattered back. All dtype conversions of the core happen here. */
 #include "dispatch/pointwise.h"
 #include "common/kernels/convert.h"
-#include "common/kernels/block_copies.h"
-#include "common/kernels/even_lanes.h"
-#include "common/kernels/transpose_blocks.h"
+#include "common/kernels/move_units.h"
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
@@ -13,118 +11,6 @@
 #define FL_CAT(a, b) FL_CAT2(a, b)
 
 namespace {
-
-/* ---- elements of one size, moved as they are ------------------------------------------------- */
-
-/* One element for each row, repeated. A short row is part of one store, the rest of which is
- * overwritten by the rows that follow. */
-template <class U>
-inline void repeat_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
-                         int64_t s1) {
-    const int64_t STORED = 64 / sizeof(U);
-    int64_t r = 0;
-    for (; cols <= STORED && r * cols + STORED <= rows * cols; r++) {
-        const U element = in[r * s1];
-        for (int64_t c = 0; c < STORED; c++)
-            out[r * cols + c] = element;
-    }
-    for (; r < rows; r++) {
-        const U element = in[r * s1];
-        for (int64_t c = 0; c < cols; c++)
-            out[r * cols + c] = element;
-    }
-}
-
-/* Short rows: down the columns of a few lines at a time, in loops that are long enough. */
-template <class U>
-inline void collect_columns(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
-                            int64_t s1, int64_t s0) {
-    const int64_t GROUP_ROWS = 64;
-    for (int64_t first = 0; first < rows; first += GROUP_ROWS) {
-        const int64_t end = first + GROUP_ROWS < rows ? first + GROUP_ROWS : rows;
-        for (int64_t c = 0; c < cols; c++)
-            for (int64_t r = first; r < end; r++)
-                out[r * cols + c] = in[r * s1 + c * s0];
-    }
-}
-
-template <class V, int... E> inline V turned(V v, std::integer_sequence<int, E...>) {
-    return fl_shuffle(v, V{(int)sizeof...(E) - 1 - E...});
-}
-
-/* A row backwards, from its last element on: registers are turned around. */
-template <class U> inline void turn_row(U *__restrict out, const U *__restrict in, int64_t cols) {
-    int64_t c = 0;
-    if constexpr (sizeof(U) <= 8) {
-        using Lane = std::conditional_t<sizeof(U) == 1, int8_t,
-                     std::conditional_t<sizeof(U) == 2, int16_t,
-                     std::conditional_t<sizeof(U) == 4, int32_t, int64_t>>>;
-        typedef Lane Turned __attribute__((vector_size(32)));
-        const int64_t LANES = 32 / sizeof(U);
-        for (; c + LANES <= cols; c += LANES) {
-            Turned v;
-            memcpy(&v, in - c - (LANES - 1), sizeof v);
-            v = turned(v, std::make_integer_sequence<int, LANES>{});
-            memcpy(out + c, &v, sizeof v);
-        }
-    }
-    for (; c < cols; c++)
-        out[c] = in[-c];
-}
-
-/* Strided elements, side by side. Every second element has a loop of its own where that is made of
- * shuffles. */
-template <class U>
-inline void collect_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
-                          int64_t s1, int64_t s0) {
-    const int64_t SHORT_ROW = 16;
-    if (s0 == 0) {
-        repeat_units(out, in, rows, cols, s1);
-    } else if (s1 == 1 && rows > 1) {
-        transpose(out, in, rows, cols, s0);
-    } else if (s0 == 2 && (sizeof(U) == 4 || sizeof(U) == 8)) {
-        using T = std::conditional_t<sizeof(U) == 4, float, double>;
-        for (int64_t r = 0; r < rows; r++)
-            TakeEvenLanes::run((T *)(out + r * cols), (const T *)(in + r * s1), cols, 2 * cols - 1);
-    } else if (cols < SHORT_ROW && cols < rows) {
-        collect_columns(out, in, rows, cols, s1, s0);
-    } else if (s0 == -1) {
-        for (int64_t r = 0; r < rows; r++)
-            turn_row(out + r * cols, in + r * s1, cols);
-    } else {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c++)
-                out[r * cols + c] = in[r * s1 + c * s0];
-    }
-}
-
-template <class U>
-inline void spread_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
-                         int64_t s1, int64_t s0) {
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++)
-            out[r * s1 + c * s0] = in[r * cols + c];
-}
-
-/* The same for elements of so many bytes. */
-#define FOR_SIZE(move, out, in, ...)                                                             \
-    switch (size) {                                                                              \
-    case 1: return move((unit<uint8_t> *)out, (const unit<uint8_t> *)in, __VA_ARGS__);           \
-    case 2: return move((unit<uint16_t> *)out, (const unit<uint16_t> *)in, __VA_ARGS__);         \
-    case 4: return move((unit<uint32_t> *)out, (const unit<uint32_t> *)in, __VA_ARGS__);         \
-    case 8: return move((unit<uint64_t> *)out, (const unit<uint64_t> *)in, __VA_ARGS__);         \
-    case 16: return move((unit<two_words> *)out, (const unit<two_words> *)in, __VA_ARGS__);      \
-    }
-
-void collect(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
-             int64_t s0) {
-    FOR_SIZE(collect_units, out, in, rows, cols, s1, s0)
-}
-
-void spread(int64_t size, void *out, const void *in, int64_t rows, int64_t cols, int64_t s1,
-            int64_t s0) {
-    FOR_SIZE(spread_units, out, in, rows, cols, s1, s0)
-}
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
@@ -280,58 +166,74 @@ template <class Run> inline void each_block(int64_t rows, int64_t cols, const Ru
             run(r, c, rows - r < height ? rows - r : height, cols - c < width ? cols - c : width);
 }
 
+/* Of whole rows a block is converted at once. */
+inline void convert_block(const Conversion &how, char *out, const char *in, int64_t rows,
+                          int64_t cols, int64_t out_row, int64_t in_row) {
+    if (out_row == cols && in_row == cols)
+        return how.row(out, in, rows * cols);
+    for (int64_t r = 0; r < rows; r++)
+        how.row(out + r * out_row * how.to, in + r * in_row * how.from, cols);
+}
+
 void gather_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
                     int64_t s1, int64_t s0) {
     Block block;
     each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
         collect(how.from, block.bytes, in + (r * s1 + c * s0) * how.from, height, width, s1, s0);
-        for (int64_t i = 0; i < height; i++)
-            how.row(out + ((r + i) * cols + c) * how.to, block.bytes + i * width * how.from, width);
+        convert_block(how, out + (r * cols + c) * how.to, block.bytes, height, width, cols, width);
     });
+}
+
+/* Rows that have one value each: the values are converted side by side. */
+void gather_values(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
+                   int64_t s1) {
+    Block block;
+    for (int64_t r = 0; r < rows; r += BLOCK_ELEMENTS) {
+        const int64_t n = rows - r < BLOCK_ELEMENTS ? rows - r : BLOCK_ELEMENTS;
+        gather_strided(how, block.bytes, in + r * s1 * how.from, 1, n, 0, s1);
+        collect(how.to, out + r * cols * how.to, block.bytes, n, cols, 1, 0);
+    }
 }
 
 void scatter_strided(const Conversion &how, char *out, const char *in, int64_t rows, int64_t cols,
                      int64_t s1, int64_t s0) {
     Block block;
     each_block(rows, cols, [&](int64_t r, int64_t c, int64_t height, int64_t width) {
-        for (int64_t i = 0; i < height; i++)
-            how.row(block.bytes + i * width * how.to, in + ((r + i) * cols + c) * how.from, width);
+        convert_block(how, block.bytes, in + (r * cols + c) * how.from, height, width, width, cols);
         spread(how.to, out + (r * s1 + c * s0) * how.to, block.bytes, height, width, s1, s0);
     });
 }
+
+/* Fewer elements of a row are moved side by side before they are converted, and fewer in all are
+ * moved row by row where all rows are the same. */
+const int64_t LEAST_CONVERTED = 64, LEAST_REPEATED = 256;
 
 FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
                        int64_t cols, int64_t s1, int64_t s0) {
     char *out = (char *)tile;
     const char *in = (const char *)src;
-    if (!how.row && s0 == 1)
-        return copy_blocks(out, cols * how.to, in, s1 * how.to, cols * how.to, rows);
+    if (s1 == 0 && s0 != 0 && rows > 1 && rows * cols >= LEAST_REPEATED) {
+        gather_by(how, tile, src, 1, cols, 0, s0);
+        return repeat_block(out, cols * how.to, rows);
+    }
     if (!how.row)
         return collect(how.to, out, in, rows, cols, s1, s0);
-    if (s0 != 0 && s0 != 1)
+    if (s0 == 0 && cols > 1)
+        return gather_values(how, out, in, rows, cols, s1);
+    if (s0 != 1 || (rows > 1 && s1 != cols && cols < LEAST_CONVERTED))
         return gather_strided(how, out, in, rows, cols, s1, s0);
-    for (int64_t r = 0; r < rows; r++)
-        if (s0 == 1) {
-            how.row(out + r * cols * how.to, in + r * s1 * how.from, cols);
-        } else {
-            alignas(16) char element[16];
-            how.row(element, in + r * s1 * how.from, 1);
-            collect(how.to, out + r * cols * how.to, element, 1, cols, 0, 0);
-        }
+    convert_block(how, out, in, rows, cols, cols, s1);
 }
 
 FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int64_t rows,
                         int64_t cols, int64_t s1, int64_t s0) {
     char *out = (char *)dst;
     const char *in = (const char *)tile;
-    if (!how.row && s0 == 1)
-        return copy_blocks(out, s1 * how.to, in, cols * how.to, cols * how.to, rows);
     if (!how.row)
         return spread(how.to, out, in, rows, cols, s1, s0);
-    if (s0 != 1)
+    if (s0 != 1 || (rows > 1 && s1 != cols && cols < LEAST_CONVERTED))
         return scatter_strided(how, out, in, rows, cols, s1, s0);
-    for (int64_t r = 0; r < rows; r++)
-        how.row(out + r * s1 * how.to, in + r * cols * how.from, cols);
+    convert_block(how, out, in, rows, cols, s1, cols);
 }
 
 template <class S, class K>
