@@ -1,6 +1,7 @@
 /* Cholesky decomposition, and systems with a triangular matrix. */
 #include "common/args.h"
 #include "linalg/linalg.h"
+#include "linalg/small.h"
 #include "matmul/matrix.h"
 
 namespace {
@@ -18,23 +19,36 @@ template <class T> void clear_side(T *a, int64_t n, bool above) {
         std::fill(a + c * n + (above ? 0 : c + 1), a + c * n + (above ? c : n), T(0));
 }
 
-template <class T>
-int cholesky_stack(char *data, const fl_stack &s, bool upper, int32_t *info) {
-    auto potrf = (Potrf<T>)fl_lapack_find(FL_POTRF, fl_number<T>::dtype);
-    if (!potrf)
-        return -1;
-    int n = (int)s.rows;
+/* factor(matrix) for every one: what it returns is kept. */
+template <class T, class Factor>
+int factor_each(char *data, const fl_stack &s, bool upper, int32_t *info, const Factor &factor) {
+    const int n = (int)s.rows;
     fl_parallel(s.count, fl_matrix_grain(n, n), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; i++) {
             T *a = (T *)data + i * s.size();
-            int status = 0;
-            if (n)
-                potrf(upper ? "U" : "L", &n, a, &n, &status, 1);
+            info[i] = factor(a);
             clear_side(a, n, !upper);
-            info[i] = status;
         }
     });
     return 0;
+}
+
+template <class T>
+int cholesky_stack(char *data, const fl_stack &s, bool upper, int32_t *info) {
+    int n = (int)s.rows;
+    if constexpr (!fl_number<T>::is_complex)
+        if (n <= FL_SMALL_MATRIX)
+            return factor_each<T>(data, s, upper, info,
+                                  [=](T *a) { return fl_cholesky_small(a, n, upper); });
+    auto potrf = (Potrf<T>)fl_lapack_find(FL_POTRF, fl_number<T>::dtype);
+    if (!potrf)
+        return -1;
+    return factor_each<T>(data, s, upper, info, [=](T *a) {
+        int status = 0;
+        if (n)
+            potrf(upper ? "U" : "L", &n, a, &n, &status, 1);
+        return status;
+    });
 }
 
 int not_positive(const fl_tensor *t, const int32_t *info, int64_t count) {
