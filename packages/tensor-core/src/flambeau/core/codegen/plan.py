@@ -25,6 +25,10 @@ _COMPLEX = frozenset(
 )
 
 
+#: Cases of these that are no longer than products.
+_SHORT = frozenset({"pow__at_2", "pow__at_3"})
+
+
 @dataclass(frozen=True)
 class PointwisePlan:
     """A pointwise operator and its kernels."""
@@ -51,7 +55,9 @@ class PointwisePlan:
 
     def is_rare(self, kind: str) -> bool:
         """Whether a kernel is long and seldom called: it is interpreted at every level."""
-        return kind in _REAL and (self.index >= _written() or self.opdef.symbol in _COMPLEX)
+        symbol = self.opdef.symbol
+        return (kind in _REAL and symbol not in _SHORT
+                and (self.index >= _written() or symbol in _COMPLEX))
 
     def formula(self, kind: str) -> str:
         return self.opdef.formulas[FORMULA_OF_KIND.get(kind, kind)]

@@ -89,7 +89,10 @@ const fl_openblas *fill() {
     blas.dgemm = find("cblas_dgemm");
     blas.cgemm = find("cblas_cgemm");
     blas.zgemm = find("cblas_zgemm");
-    if (!set_threads || !core_name || !blas.sgemm || !blas.dgemm || !blas.cgemm || !blas.zgemm)
+    blas.cdotu_sub = find("cblas_cdotu_sub");
+    blas.zdotu_sub = find("cblas_zdotu_sub");
+    if (!set_threads || !core_name || !blas.sgemm || !blas.dgemm || !blas.cgemm || !blas.zgemm ||
+        !blas.cdotu_sub || !blas.zdotu_sub)
         return nullptr;
     set_threads(1);
     blas.core = core_name();
@@ -125,8 +128,23 @@ void real_gemm(void *function, const fl_cblas_gemm &g) {
         static_cast<T>(g.beta), static_cast<T *>(g.c), g.ldc);
 }
 
+/* One row by one column, neither conjugated, instead of what is there. */
+bool is_dot(const fl_cblas_gemm &g) {
+    return g.m == 1 && g.n == 1 && g.alpha == 1 && g.beta == 0 &&
+           g.trans_a != CBLAS_CONJ_TRANS && g.trans_b != CBLAS_CONJ_TRANS;
+}
+
+void complex_dot(void *function, const fl_cblas_gemm &g) {
+    using Dot = void (*)(int, const void *, int, const void *, int, void *);
+    const int a_step = g.trans_a == CBLAS_NO_TRANS ? 1 : g.lda;
+    const int b_step = g.trans_b == CBLAS_NO_TRANS ? g.ldb : 1;
+    reinterpret_cast<Dot>(function)(g.k, g.a, a_step, g.b, b_step, g.c);
+}
+
 template <class T>
-void complex_gemm(void *function, const fl_cblas_gemm &g) {
+void complex_gemm(void *function, void *dot, const fl_cblas_gemm &g) {
+    if (is_dot(g))
+        return complex_dot(dot, g);
     using Gemm = void (*)(int, int, int, int, int, int, const void *, const void *, int,
                           const void *, int, const void *, void *, int);
     T alpha[2] = {static_cast<T>(g.alpha), 0};
@@ -151,8 +169,8 @@ void fl_openblas_gemm(const fl_openblas *blas, int dtype, const fl_cblas_gemm *a
     switch (dtype) {
     case F32: real_gemm<float>(blas->sgemm, *args); break;
     case F64: real_gemm<double>(blas->dgemm, *args); break;
-    case C64: complex_gemm<float>(blas->cgemm, *args); break;
-    case C128: complex_gemm<double>(blas->zgemm, *args); break;
+    case C64: complex_gemm<float>(blas->cgemm, blas->cdotu_sub, *args); break;
+    case C128: complex_gemm<double>(blas->zgemm, blas->zdotu_sub, *args); break;
     }
 }
 

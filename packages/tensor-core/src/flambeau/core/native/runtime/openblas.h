@@ -17,6 +17,7 @@ typedef struct fl_cblas_gemm {
 
 typedef struct fl_openblas {
     void *sgemm, *dgemm, *cgemm, *zgemm;    /* cblas_?gemm with 32-bit integers */
+    void *cdotu_sub, *zdotu_sub;            /* inner products: ten times as fast as by a gemm */
     const char *core;                       /* name of the kernels in use */
 } fl_openblas;
 
