@@ -1,5 +1,8 @@
 /* avg_pool2d and its gradient. */
 #include "pool/pool.h"
+#include "common/args.h"
+#include "dispatch/pointwise.h"
+#include <algorithm>
 
 namespace {
 
@@ -29,9 +32,40 @@ int read_grad(const fl_op *op, const fl_value *in, fl_pool_call *c, fl_average *
                         in[1].is, c) < 0 ? -1 : read_average(op, in, 5, by);
 }
 
+const int64_t MAX_ELEMENTS = 16, MIN_PLANES = 32;
+
+template <class T> struct Columns {
+    alignas(64) T elements[MAX_ELEMENTS * FL_POOL_COLUMNS];
+};
+
+/* Planes of few elements, a block of them at a time as columns: each by itself takes longer to
+ * find its windows than to sum them. */
 template <class T>
-int run_average(const fl_pool_call &c, const fl_average &by, fl_avg_pool_fn pool, const T *input,
-                T *out) {
+bool run_columns(const fl_pool_call &c, const fl_average &by, fl_avg_columns_fn pool,
+                 const T *input, T *out) {
+    const int64_t read = c.p.h * c.p.w, made = c.p.oh * c.p.ow;
+    if (read > MAX_ELEMENTS || made > MAX_ELEMENTS || c.planes < MIN_PLANES)
+        return false;
+    const auto move = fl_move_of_size(sizeof(T));
+    bool done = true;
+    fl_parallel(c.planes, fl_row_grain(read), [&](int64_t begin, int64_t end) {
+        Columns<T> columns, means;
+        for (int64_t first = begin; first < end; first += FL_POOL_COLUMNS) {
+            const int64_t count = std::min(end - first, FL_POOL_COLUMNS);
+            move(columns.elements, input + first * read, read, count, 1, read);
+            if (!pool(&c.p, &by, columns.elements, count, means.elements))
+                return __atomic_store_n(&done, false, __ATOMIC_RELAXED);
+            move(out + first * made, means.elements, count, made, 1, count);
+        }
+    });
+    return done;
+}
+
+template <class T>
+int run_average(const fl_pool_call &c, const fl_average &by, fl_avg_pool_fn pool,
+                fl_avg_columns_fn columns, const T *input, T *out) {
+    if (run_columns(c, by, columns, input, out))
+        return 0;
     bool done = fl_pool_bands<T>(c, [&](int64_t plane, int64_t first, int64_t last, T *scratch) {
         pool(&c.p, &by, input + plane * c.p.h * c.p.w, first, last, out + plane * c.p.oh * c.p.ow,
              scratch);
@@ -84,10 +118,13 @@ extern "C" int fl_run_avg_pool2d(const fl_op *op, const fl_value *in, int,
     if (!input.ok() || !out.ok())
         return -1;
     int status = kind == FL_K_F64
-        ? run_average(c, by, kernels->avg_f64, input.as<double>(), out.as<double>())
+        ? run_average(c, by, kernels->avg_f64, kernels->avg_columns_f64, input.as<double>(),
+                      out.as<double>())
         : kind == FL_K_I64
-        ? run_average(c, by, kernels->avg_i64, input.as<int64_t>(), out.as<int64_t>())
-        : run_average(c, by, kernels->avg_f32, input.as<float>(), out.as<float>());
+        ? run_average(c, by, kernels->avg_i64, kernels->avg_columns_i64, input.as<int64_t>(),
+                      out.as<int64_t>())
+        : run_average(c, by, kernels->avg_f32, kernels->avg_columns_f32, input.as<float>(),
+                      out.as<float>());
     if (status == 0)
         out.commit();
     return status;

@@ -137,6 +137,44 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     }
 }
 
+/* One output of each of `count` planes, whose elements are rows of columns. */
+template <class T>
+inline void avg_one_row(const fl_pool &p, const T *columns, int64_t oy, int64_t ox, T divisor,
+                        int64_t count, T *out) {
+    int64_t ky0, ky1, kx0, kx1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    taps_inside(p.x, ox, p.w, &kx0, &kx1);
+    const int64_t corner = (oy * p.y.stride - p.y.padding) * p.w + ox * p.x.stride - p.x.padding;
+    T sum[FL_POOL_COLUMNS] = {};
+    for (int64_t ky = ky0; ky < ky1; ky++)
+        for (int64_t kx = kx0; kx < kx1; kx++) {
+            const int64_t tap = corner + ky * p.y.dilation * p.w + kx * p.x.dilation;
+            const T *element = columns + tap * count;
+            for (int64_t j = 0; j < count; j++)
+                sum[j] = plus(sum[j], element[j]);
+        }
+    for (int64_t j = 0; j < count; j++)
+        out[j] = sum[j] / divisor;
+}
+
+/* In the order in which avg_row sums. */
+template <class T>
+bool avg_columns(const fl_pool *p, const fl_average *by, const void *columns, int64_t count,
+                 void *out) {
+    const bool all = by->include_padding != 0;
+    if (wide_apart(*p))
+        return false;
+    for (int64_t oy = 0; oy < p->oh; oy++) {
+        const T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, all));
+        for (int64_t ox = 0; ox < p->ow; ox++) {
+            const T width = by->fixed ? 1 : (T)extent(p->x, ox, p->w, all);
+            avg_one_row(*p, (const T *)columns, oy, ox, height * width, count,
+                        (T *)out + (oy * p->ow + ox) * count);
+        }
+    }
+    return true;
+}
+
 /* Add the shares of one row of outputs to the taps of their windows, in rows split by phase. */
 template <class T>
 inline void spread_row(const fl_pool &p, const PhaseRows &r, const T *share, T *row) {

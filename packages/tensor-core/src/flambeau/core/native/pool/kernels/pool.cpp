@@ -267,5 +267,6 @@ extern const fl_pool_kernels FL_LEVEL(fl_pool_kernels) = {
     scratch_elements, max_pool<float>, max_pool<double>, max_pool<int64_t>,
     avg_pool<float>,  avg_pool<double>, avg_grad<float>, avg_grad<double>,
     avg_pool<int64_t>,
+    avg_columns<float>, avg_columns<double>, avg_columns<int64_t>,
     max_quarters<uint8_t>, max_quarters<uint16_t>, max_quarters<int64_t>,
 };

@@ -26,6 +26,13 @@ typedef void (*fl_avg_pool_fn)(const fl_pool *p, const fl_average *by, const voi
 typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const void *grad,
                                void *out, void *scratch);
 
+/* Planes of few elements lie side by side as columns, up to FL_POOL_COLUMNS of them: row i of the
+ * input holds element i of each. So lie those of the output. False where windows are summed in
+ * another order than tap by tap, and nothing done. */
+static const int64_t FL_POOL_COLUMNS = 128;
+typedef bool (*fl_avg_columns_fn)(const fl_pool *p, const fl_average *by, const void *columns,
+                                  int64_t count, void *out);
+
 /* Windows of 2 x 2, or of 1 x 2 in planes of one row, with stride 2, that lie inside their plane:
  * output rows [begin, end), counted through all planes; positions may be NULL. */
 typedef void (*fl_quarters_fn)(const fl_pool *p, const float *input, int64_t planes,
@@ -37,6 +44,7 @@ struct fl_pool_kernels {
     fl_avg_pool_fn avg_f32, avg_f64;
     fl_avg_grad_fn avg_grad_f32, avg_grad_f64;
     fl_avg_pool_fn avg_i64;     /* rounds towards zero */
+    fl_avg_columns_fn avg_columns_f32, avg_columns_f64, avg_columns_i64;
     fl_quarters_fn quarters_u8, quarters_u16, quarters_i64;     /* by the dtype of positions */
 };
 extern "C" {
