@@ -6,6 +6,7 @@
  * small or the weight large they share the units of every step instead. */
 #include "recurrent/recurrent.h"
 #include "common/raw.h"
+#include "matmul/pairs.h"
 #include <algorithm>
 #include <optional>
 
@@ -154,20 +155,33 @@ void join_biases(const Layer &l, const char *bias_ih, const char *bias_hh, char 
                                 (both ? ((const float *)bias_hh)[i] : 0);
 }
 
+/* Input and weight in the compute kind, or of bfloat16 as they are, where products take pairs. */
+struct InputPart {
+    bool pairs;
+    RawIn input, weight;
+
+    InputPart(const fl_tensor *x, const fl_tensor *w, int64_t k, int kind)
+        : pairs(fl_goes_by_pairs(x, w, k) && ((uintptr_t)x->data | (uintptr_t)w->data) % 4 == 0),
+          input(x, pairs ? (int)FL_BF16 : fl_dtype_of_kind[kind]),
+          weight(w, pairs ? (int)FL_BF16 : fl_dtype_of_kind[kind]) {}
+    bool ok() const { return input.ok() && weight.ok(); }
+};
+
 /* One product for all steps of a piece. */
-int input_part(const Layer &l, const char *input, const char *weight, const char *bias) {
+int input_part(const Layer &l, const InputPart &part, const char *bias) {
     const fl_recurrent &r = l.r;
     fl_gemm_args g = {};
     g.dtype = fl_dtype_of_kind[l.kind];
+    g.pairs = part.pairs;
     g.trans_b = FL_TRANS;
     g.m = l.piece->rows;
     g.n = l.product_row();
-    g.k = r.input;
+    g.k = part.pairs ? r.input / 2 : r.input;
     g.alpha = 1;
-    g.a = input + l.piece->row * r.input * l.size;
-    g.b = weight;
+    g.a = part.input.data() + l.piece->row * g.k * l.size;  /* a pair is as large as a float32 */
+    g.b = part.weight.data();
     g.c = l.gates_of(l.piece->row);
-    g.lda = g.ldb = std::max<int64_t>(r.input, 1);
+    g.lda = g.ldb = std::max<int64_t>(g.k, 1);
     g.ldc = l.gates_row;
     g.bias = bias;
     g.batch = 1;
@@ -219,19 +233,20 @@ namespace {
 
 /* The arguments and results in the compute kind. */
 struct Operands {
-    In input, hx, weight_ih, weight_hh;
+    InputPart part;
+    In hx, weight_hh;
     OptionalIn cx, bias_ih, bias_hh, weight_hr;
     Out result, hidden, cell, gates, cells;
 
-    Operands(const fl_value *in, fl_tensor *const *outs, int kind)
-        : input(in[0].t, kind), hx(in[1].t, kind), weight_ih(in[3].t, kind),
-          weight_hh(in[4].t, kind), cx(in[2], kind), bias_ih(in[5], kind), bias_hh(in[6], kind),
+    Operands(const fl_value *in, fl_tensor *const *outs, int64_t features, int kind)
+        : part(in[0].t, in[3].t, features, kind), hx(in[1].t, kind), weight_hh(in[4].t, kind),
+          cx(in[2], kind), bias_ih(in[5], kind), bias_hh(in[6], kind),
           weight_hr(in[7], kind), result(outs[0], kind), hidden(outs[1], kind),
           cell(outs[2], kind), gates(outs[3], kind), cells(outs[4], kind) {}
     bool ok() {
-        return input.ok() && hx.ok() && weight_ih.ok() && weight_hh.ok() && cx.ok() &&
-               bias_ih.ok() && bias_hh.ok() && weight_hr.ok() && result.ok() && hidden.ok() &&
-               cell.ok() && gates.ok() && cells.ok();
+        return part.ok() && hx.ok() && weight_hh.ok() && cx.ok() && bias_ih.ok() &&
+               bias_hh.ok() && weight_hr.ok() && result.ok() && hidden.ok() && cell.ok() &&
+               gates.ok() && cells.ok();
     }
     void commit() {
         for (Out *out : {&result, &hidden, &cell, &gates, &cells})
@@ -285,7 +300,7 @@ static int run_pieces(Layer &l, Operands &o, const char *bias, bool whole) {
         RecurrentPiece piece(s, most);
         l.piece = &piece;
         l.first = whole ? 0 : piece.row;
-        if (input_part(l, o.input.as<char>(), o.weight_ih.as<char>(), bias) < 0)
+        if (input_part(l, o.part, bias) < 0)
             return -1;
         if (!(l.cut.by_rows ? run_by_rows(l) : run_by_units(l)))
             return no_memory();
@@ -318,7 +333,7 @@ extern "C" int fl_run_recurrent(const fl_op *op, const fl_value *in, int, fl_ten
         return 0;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     bool keep = in[11].i != 0;
-    Operands o(in, outs, kind);
+    Operands o(in, outs, r.input, kind);
     Layer l(r, kind);
     LayerRoom room(l, keep);
     if (!o.ok() || !room.ok())
