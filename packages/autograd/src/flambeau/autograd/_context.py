@@ -42,7 +42,7 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``, which reads them as ``saved_tensors``.
+        """Keep tensors for ``jvp``, which reads them as ``saved_for_forward``.
 
         Args:
             tensors: inputs or outputs of ``forward``, or None.
@@ -52,6 +52,11 @@ class FunctionCtx:
                 raise TypeError(f"save_for_forward() takes tensors and None, not "
                                 f"{type(tensor).__name__}")
         self._to_forward = tensors
+
+    @property
+    def saved_for_forward(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_forward`` kept; ``saved_tensors`` in ``jvp``, too."""
+        return self._to_forward
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs ``forward`` wrote to; it must return them.

@@ -88,7 +88,7 @@ class OtherContext:
 
     def __init__(self, inner, saved) -> None:
         self._inner = inner
-        self.saved_tensors = tuple(saved)
+        self.saved_tensors = self.saved_for_forward = tuple(saved)
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
