@@ -26,17 +26,27 @@ cdef int _scan(object data, int depth, int64_t *shape, int *ndim, int *code) exc
     return 0
 
 
+cdef dict _scalar_codes = {}       # types of NumPy's numbers that were met -> dtype
+
+
 cdef bint _is_array_scalar(object data):
     """Whether this is a number of NumPy's, some of which are Python's floats and complexes too."""
-    return not isinstance(data, Tensor) and hasattr(data, "__array_interface__") \
-        and getattr(data, "shape", None) == () and data.dtype.kind in "biufc"
+    if type(data) in _scalar_codes:
+        return True
+    if isinstance(data, Tensor) or not hasattr(data, "__array_interface__") \
+            or getattr(data, "shape", None) != () or data.dtype.kind not in "biufc":
+        return False
+    if isinstance(data, sys.modules["numpy"].generic):      # not an array without dimensions
+        _scalar_codes[type(data)] = (<dtype>_dtype_named(data.dtype.name)).code
+    return True
 
 
 cdef int _scan_number(object data, int *code) except -1:
     cdef int found
     cdef type kind = type(data)
     if kind is not float and kind is not int and kind is not bool and _is_array_scalar(data):
-        found = (<dtype>_dtype_named(data.dtype.name)).code
+        known = _scalar_codes.get(kind)
+        found = known if known is not None else (<dtype>_dtype_named(data.dtype.name)).code
     elif isinstance(data, bool):
         found = FL_BOOL
     elif isinstance(data, int):
@@ -215,6 +225,7 @@ cdef object _listed(object data):
         for item in data:
             if isinstance(item, Tensor) and (<Tensor>item)._numel != 1 or \
                     not isinstance(item, (list, tuple, int, float, complex, Tensor)) and \
+                    type(item) not in _scalar_codes and \
                     _is_array(item) and not _is_array_scalar(item):
                 return [_scalars(x) for x in data]
         return data
