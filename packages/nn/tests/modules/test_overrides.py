@@ -78,6 +78,22 @@ def test_hooks_by_kind_can_be_counted_cleared_and_replaced():
         layer._backward_hooks[7]
 
 
+def test_hooks_of_states_are_one_dict_of_both_kinds():
+    layer = nn.Linear(1, 1, bias=False)
+    layer.register_forward_hook(lambda module, args, output: output)
+    layer._register_state_dict_hook(lambda module, state, prefix, local: {"all": state})
+    handle = layer.register_state_dict_post_hook(lambda module, state, prefix, local: None)
+    assert len(layer._state_dict_hooks) == 2 and len(layer._forward_hooks) == 1
+    made = [hook(layer, {"w": 1}, "", {}) for hook in layer._state_dict_hooks.values()]
+    assert made == [{"all": {"w": 1}}, None]
+    handle.remove()
+    assert list(layer.state_dict()) == ["all"] and len(layer._state_dict_hooks) == 1
+    layer._state_dict_hooks = {5: lambda module, state, prefix, local: {"one": 1}}
+    assert layer.state_dict() == {"one": 1}
+    del layer._state_dict_hooks[5]
+    assert list(layer.state_dict()) == ["weight"] and len(layer._forward_hooks) == 1
+
+
 def test_named_members_of_a_function_of_ones_own():
     net = nn.Sequential(nn.Linear(1, 1), nn.ReLU())
     named = net._named_members(lambda module: module._parameters.items(), prefix="net")

@@ -46,11 +46,14 @@ class HookTable(dict[int, Hook]):
 
 
 class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
-    """A live view of a module's hooks of one kind: functions by number."""
+    """A live view of a module's hooks of some kinds: functions by number.
 
-    def __init__(self, module: Any, kind: str) -> None:
+    What is put into it is of the first kind.
+    """
+
+    def __init__(self, module: Any, *kinds: str) -> None:
         self._module = module
-        self._kind = kind
+        self._kinds = kinds
 
     def _table(self) -> HookTable:
         table: HookTable | None = self._module._hook_table
@@ -58,26 +61,26 @@ class HooksOfKind(MutableMapping[int, Callable[..., Any]]):
 
     def __getitem__(self, number: int) -> Callable[..., Any]:
         hook = self._table()[number]
-        if hook.kind != self._kind:
+        if hook.kind not in self._kinds:
             raise KeyError(number)
         return hook.function
 
     def __setitem__(self, number: int, function: Callable[..., Any]) -> None:
         if self._module._hook_table is None:
             self._module._hook_table = HookTable()
-        self._module._hook_table[number] = Hook(self._kind, function)
+        self._module._hook_table[number] = Hook(self._kinds[0], function)
 
     def __delitem__(self, number: int) -> None:
-        self[number]  # one of this kind, or a KeyError
+        self[number]  # one of these kinds, or a KeyError
         del self._table()[number]
         if not self._table():
             self._module._hook_table = None
 
     def __iter__(self) -> Iterator[int]:
-        return iter([i for i, hook in self._table().items() if hook.kind == self._kind])
+        return iter([i for i, hook in self._table().items() if hook.kind in self._kinds])
 
     def __len__(self) -> int:
-        return len(self._table().list(self._kind))
+        return sum(hook.kind in self._kinds for hook in self._table().values())
 
     def __repr__(self) -> str:
         return repr(dict(self))

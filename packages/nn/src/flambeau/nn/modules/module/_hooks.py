@@ -10,15 +10,15 @@ from ._attributes import Attributes
 from ._hook_table import Hook, HooksOfKind, HookTable, RemovableHandle
 
 
-def _view(kind: str) -> Any:
-    """The hooks of one kind under PyTorch's name: to be counted, cleared or replaced."""
+def _view(*kinds: str) -> Any:
+    """The hooks of some kinds under PyTorch's name: to be counted, cleared or replaced."""
 
     def get(self: Any) -> HooksOfKind:
-        return HooksOfKind(self, kind)
+        return HooksOfKind(self, *kinds)
 
     def put(self: Any, hooks: Mapping[int, Callable[..., Any]]) -> None:
         kept = dict(hooks)
-        view = HooksOfKind(self, kind)
+        view = HooksOfKind(self, *kinds)
         view.clear()
         view.update(kept)
 
@@ -43,6 +43,7 @@ class Hooks(Attributes):
     _forward_pre_hooks = _view("forward_pre")
     _backward_hooks = _view("backward")
     _backward_pre_hooks = _view("backward_pre")
+    _state_dict_hooks = _view("state_replace", "state_post")
     _state_dict_pre_hooks = _view("state_pre")
     _load_state_dict_pre_hooks = _view("load_pre")
     _load_state_dict_post_hooks = _view("load_post")
