@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
@@ -34,8 +35,6 @@ def test_scalars(tmp_path):
         with pytest.raises(ValueError, match="'x' has 2 elements.*add_histogram"):
             writer.add_scalar("x", flambeau.ones(2))
         assert writer.get_logdir() == str(tmp_path)
-    with pytest.raises(RuntimeError, match="closed"):
-        writer.add_scalar("loss", 1)
     found = read(tmp_path)
     assert [(e.step, e.wall_time, round(e.value, 4)) for e in found.Scalars("loss")] == [
         (0, 10, 1), (1, 11, 0.5), (2, 12, 0.3333)]
@@ -55,6 +54,43 @@ def test_histograms_count_every_number(tmp_path):
         assert (found.min, found.max, found.num, sum(found.bucket)) == (-3, 2, 5, 5)
         assert found.sum_squares == pytest.approx(13.5)
     assert found.bucket_limit == [-4, 0, 4] and found.bucket == [0, 1, 4]
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, (2, 3)), (3, (2, 12)), (5, (4, 12))])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_moving_pictures(tmp_path, count, size, channels):
+    from PIL import Image
+
+    frames = flambeau.zeros(count, 2, channels, 2, 3)
+    frames[-1, 1, :, 1, 2] = 1.0            # the last picture, in the second frame
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_video("all", frames, 1, fps=10)
+        writer.add_video("bytes", (frames * 255).to(flambeau.uint8))
+        with pytest.raises(ValueError, match=r"shape \[2, 3\]; give one of shape"):
+            writer.add_video("x", flambeau.ones(2, 3))
+    for tag in ("all", "bytes"):
+        found = read(tmp_path).Images(tag)[0]
+        assert (found.height, found.width) == size
+        with Image.open(io.BytesIO(found.encoded_image_string)) as picture:
+            assert picture.n_frames == 2
+            assert picture.info["duration"] == (100 if tag == "all" else 250)
+            assert not np.asarray(picture.convert("L")).any()
+            picture.seek(1)
+            pixels = np.asarray(picture.convert("L"))
+    left, top = (count - 1) % (size[1] // 3) * 3, (count - 1) // (size[1] // 3) * 2
+    assert np.argwhere(pixels == 255).tolist() == [[top + 1, left + 2]]
+
+
+def test_a_closed_writer_goes_on_in_another_file(tmp_path):
+    writer = SummaryWriter(tmp_path)
+    writer.add_scalar("loss", 1.0, 0)
+    writer.close()
+    writer.close()
+    writer.add_scalar("loss", 2.0, 1)
+    assert writer.file_writer is not None
+    writer.close()
+    assert [each.value for each in read(tmp_path).Scalars("loss")] == [1.0, 2.0]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_pictures(tmp_path):
@@ -100,8 +136,6 @@ def test_texts_sounds_and_settings(tmp_path):
         writer.add_audio("tone", flambeau.zeros(100), sample_rate=8000)
         writer.add_hparams({"rate": 0.1, "deep": True, "name": "x"}, {"accuracy": 0.5},
                            {"rate": [0.1, 0.2]}, run_name="run")
-        with pytest.raises(NotImplementedError, match="add_video"):
-            writer.add_video()
     found = read(tmp_path)
     assert found.Tensors("note/text_summary")[0].tensor_proto.string_val == [b"**bold**"]
     assert found.Audio("tone")[0].length_frames in (0, 100)

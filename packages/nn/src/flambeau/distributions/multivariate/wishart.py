@@ -154,7 +154,7 @@ class Wishart(ExponentialFamily):
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self._degrees() * (cov.square() + products)
 
-    def _bartlett(self, sample_shape: Any) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Any) -> Tensor:
         """Draw by M. S. Bartlett's decomposition (1933): the factor's diagonal holds roots of
         chi-squared numbers, below it normal ones."""
         diagonal = self._chi2.rsample(sample_shape).sqrt().diag_embed()
@@ -174,13 +174,13 @@ class Wishart(ExponentialFamily):
             A tensor of shape ``sample_shape + batch_shape + (n, n)``.
         """
         tries = TRIES if max_try_correction is None else max_try_correction
-        sample = self._bartlett(sample_shape)
+        sample = self._bartlett_sampling(sample_shape)
         for _ in range(tries):
             singular = ~self.support.check(sample)
             if not singular.any():
                 break
             warnings.warn("Singular sample detected: it is drawn again.", stacklevel=2)
-            again = self._bartlett(sample_shape)
+            again = self._bartlett_sampling(sample_shape)
             sample = flambeau.where(singular[..., None, None], again, sample)
         return sample
 

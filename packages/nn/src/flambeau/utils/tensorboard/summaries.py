@@ -97,6 +97,31 @@ def image(tag: str, picture: Any, dataformats: str) -> Any:
     return Summary(value=[Summary.Value(tag=tag, image=made)])
 
 
+def video(tag: str, frames: Any, fps: float) -> Any:
+    """Frames of several pictures side by side, ``(n, t, c, h, w)``, as a GIF."""
+    from PIL import Image
+
+    moving = in_bytes(array_of(frames))
+    if moving.ndim != 5 or moving.shape[2] not in (1, 3):
+        raise ValueError(
+            f"add_video(): an array of shape {list(moving.shape)}; give one of shape "
+            "(pictures, frames, channels, height, width) with one or three channels"
+        )
+    count, channels = moving.shape[0], moving.shape[2]
+    room = 1 << (count - 1).bit_length()        # as in PyTorch: of a power of two, some are black
+    across = room >> (count.bit_length() - 1) // 2
+    blank = np.zeros((room - count, *moving.shape[1:]), np.uint8)
+    pictures = np.concatenate([moving, blank]).transpose(1, 0, 3, 4, 2)
+    grids = [grid_of(each, across) for each in pictures]
+    stills = [Image.fromarray(each[..., 0] if channels == 1 else each) for each in grids]
+    target = io.BytesIO()
+    stills[0].save(target, format="GIF", save_all=True, append_images=stills[1:],
+                   duration=round(1000 / fps), loop=0)
+    made = Summary.Image(height=grids[0].shape[0], width=grids[0].shape[1], colorspace=channels,
+                         encoded_image_string=target.getvalue())
+    return Summary(value=[Summary.Value(tag=tag, image=made)])
+
+
 def in_bytes(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Numbers from 0 to 1 as bytes; bytes as they are."""
     if pixels.dtype == np.uint8:

@@ -9,7 +9,7 @@ from .parts import custom_scalars, histogram_raw, tensor_proto
 from .summaries import audio
 
 __all__ = ["audio", "custom_scalars", "histogram", "histogram_raw", "hparams", "image",
-           "image_boxes", "mesh", "pr_curve", "pr_curve_raw", "scalar", "tensor_proto", "text"]
+           "image_boxes", "mesh", "pr_curve", "pr_curve_raw", "scalar", "tensor_proto", "text", "video"]
 
 
 def hparams(
@@ -91,6 +91,17 @@ def text(tag: str, text: str) -> Any:
         text: The words.
     """
     return summaries.words(tag, text)
+
+
+def video(tag: str, tensor: Any, fps: float = 4) -> Any:
+    """Moving pictures, as a GIF.
+
+    Args:
+        tag: Their tag.
+        tensor: Bytes, or numbers from 0 to 1, of shape (pictures, frames, channels, height, width).
+        fps: Frames per second.
+    """
+    return summaries.video(tag, tensor, fps)
 
 
 def pr_curve(

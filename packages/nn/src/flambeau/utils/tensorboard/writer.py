@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
 try:
     from tensorboard.compat.proto import event_pb2
@@ -26,6 +26,7 @@ from .summaries import (
     precision_recall,
     scalar,
     settings_of_run,
+    video,
     words,
 )
 
@@ -113,8 +114,9 @@ class SummaryWriter(Charts):
             self.file_writer.add_event(event_pb2.Event(session_log=start), purge_step)
 
     def _writer(self, folder: str) -> FileWriter:
-        if self.all_writers is None:
-            raise RuntimeError("SummaryWriter: the writer is closed")
+        if self.all_writers is None:        # it was closed: what follows is in another file
+            self.all_writers = {}
+            self.file_writer = self._writer(self.log_dir)
         if folder not in self.all_writers:
             self.all_writers[folder] = FileWriter(folder, *self._options)
         return self.all_writers[folder]
@@ -351,9 +353,28 @@ class SummaryWriter(Charts):
         folder = self._writer(self.log_dir).get_logdir()
         write_embedding(folder, mat, metadata, label_img, step, tag, metadata_header)
 
-    def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not made: add single pictures."""
-        raise NotImplementedError("add_video(): add pictures with add_images() instead")
+    def add_video(
+        self,
+        tag: str,
+        vid_tensor: Any,
+        global_step: int | None = None,
+        fps: float = 4,
+        walltime: float | None = None,
+    ) -> None:
+        """Add moving pictures, which are stored as a GIF.
+
+        Args:
+            tag: The name.
+            vid_tensor: Bytes, or numbers from 0 to 1, of shape ``(n, t, c, h, w)``: ``t`` frames of
+                ``n`` pictures side by side, of one or three channels.
+            global_step: The step.
+            fps: Frames per second.
+            walltime: When, in seconds since 1970; now when left out.
+
+        Raises:
+            ValueError: ``vid_tensor`` has another shape.
+        """
+        self._add(video(tag, vid_tensor, fps), global_step, walltime)
 
     def flush(self) -> None:
         """Write what waits."""

@@ -70,6 +70,7 @@ HOMES = {
     "_dynamo.reset": "marks",
     **dict.fromkeys(("_dynamo.OptimizedModule", "_dynamo.eval_frame.OptimizedModule",
                      "_dynamo.optimize", "_dynamo.list_backends", "_dynamo.graph_break",
+                     "_dynamo.is_dynamo_supported", "_dynamo.eval_frame.is_dynamo_supported",
                      "_dynamo.utils.counters", "_dynamo.config.patch",
                      "_inductor.config.patch"), "dynamo"),
     "func.rearrange": "rearranging", "functorch.einops.rearrange": "rearranging",

@@ -46,6 +46,11 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     return names
 
 
+def is_dynamo_supported() -> bool:
+    """Return True: ``torch.compile`` compiles."""
+    return True
+
+
 def graph_break(msg: str = "") -> None:
     """Do nothing: a compiled function is called with Python's own control flow around it."""
 
