@@ -242,3 +242,21 @@ def test_hooks_of_all_modules_run_once_around_each(pair):
         for hook in hooks:
             hook.remove()
     assert counts == [[3, 3, 3, 0]] * 3
+
+
+def test_other_functions_are_compiled_in_the_same_way(pair):
+    """As Lightning does with the steps of a module that it is given compiled."""
+    model, compiled = pair
+
+    def loss(x):
+        model.compiles.append(compiler.is_compiling())
+        return model.body(x).square().sum()
+
+    step = compiled.dynamo_ctx(loss)
+    for _ in range(2):
+        found = flambeau.autograd.grad(step(X), list(model.body.parameters()))
+        wanted = flambeau.autograd.grad(model.body(X).square().sum(),
+                                        list(model.body.parameters()))
+        for ours, theirs in zip(found, wanted, strict=True):
+            flambeau.testing.assert_close(ours, theirs)
+    assert model.compiles and all(model.compiles)

@@ -1,6 +1,7 @@
 """Worker threads and processes: the same batches, whatever loads them."""
 
 import gc
+import multiprocessing
 import os
 import random
 import signal
@@ -101,6 +102,7 @@ def test_start_methods(method):
     expected = batches_of(seeded(Rows(), 0, None))
     loader = seeded(Rows(), 2, None, multiprocessing_context=method)
     assert loader.multiprocessing_context.get_start_method() == method
+    loader.multiprocessing_context = multiprocessing.get_context(method)
     assert batches_of(loader) == expected
     assert not children()
 

@@ -87,7 +87,7 @@ def test_a_closed_writer_goes_on_in_another_file(tmp_path):
     writer.close()
     writer.close()
     writer.add_scalar("loss", 2.0, 1)
-    assert writer.file_writer is not None
+    assert writer._get_file_writer() is writer.file_writer is not None
     writer.close()
     assert [each.value for each in read(tmp_path).Scalars("loss")] == [1.0, 2.0]
     assert len(list(tmp_path.iterdir())) == 2

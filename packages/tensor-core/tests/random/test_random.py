@@ -111,6 +111,27 @@ def test_likes():
     assert flambeau.randn_like(x).shape == (3, 4)
 
 
+@pytest.mark.parametrize("algorithm", ["philox", "mt19937"])
+@pytest.mark.parametrize(("like", "plain"), [
+    (flambeau.rand_like, flambeau.rand), (flambeau.randn_like, flambeau.randn),
+    (lambda x, **given: flambeau.randint_like(x, 9, **given),
+     lambda *size, **given: flambeau.randint(9, size, **given)),
+    (lambda x, **given: flambeau.randint_like(x, 2, 9, **given),
+     lambda *size, **given: flambeau.randint(2, 9, size, **given))])
+def test_generators_of_tensors_like_others(algorithm, like, plain):
+    generator = flambeau.Generator(algorithm=algorithm).manual_seed(5)
+    before = flambeau.get_rng_state()
+    x = flambeau.zeros(3, 4, dtype=flambeau.float64)
+    found = [like(x, generator=generator) for _ in range(2)]
+    generator.manual_seed(5)
+    for each in found:
+        assert each.tolist() == plain(3, 4, dtype=x.dtype, generator=generator).tolist()
+    assert found[0].tolist() != found[1].tolist()
+    assert flambeau.get_rng_state().tolist() == before.tolist()
+    assert like(x[:0], generator=generator).shape == (0, 4)
+
+
+
 @pytest.mark.parametrize(("dtype", "low", "high"), [
     ("float32", -3e38, 3e38), ("float32", -1e39, 1e39), ("complex64", -3e38, 3e38),
     ("float16", -6e4, 6e4), ("float16", 0, 7e4), ("bfloat16", -3e38, 3e38),

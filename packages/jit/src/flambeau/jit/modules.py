@@ -57,6 +57,12 @@ def wrapping_class(base: type) -> type:
             if "_orig_mod" in vars(self) or "_orig_mod" in vars(self).get("_modules", ()):
                 self._orig_mod.training = mode
 
+        @property
+        def dynamo_ctx(self) -> Callable[[Any], Any]:
+            """What compiles another function in the same way, as Lightning does with its steps."""
+            make: Callable[[Any], Any] = self._make
+            return make
+
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             """Call the module."""
             return self._compiled(*args, **kwargs)

@@ -162,10 +162,10 @@ def empty_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 
 @handles("randn_like")
-def random_like(self: Any, **options: Any) -> Any:
+def random_like(self: Any, *, generator: Any = None, **options: Any) -> Any:
     """A tensor with the indices of a compressed one, where it has random numbers."""
     made = empty_like(self, **options)
-    made._held.normal_()
+    made._held.normal_(generator=generator)
     return made
 
 

@@ -47,14 +47,19 @@ def _cpus() -> int:
     return os.cpu_count() or 1
 
 
-def start_context(count: int, context: Any, kind: str | None) -> Any:
-    """The context that a start method names, or None.
+class StartContext:
+    """The attribute ``multiprocessing_context``: set to a start method's name, a context."""
 
-    Raises:
-        ValueError: A start method is given but no process starts.
-    """
-    if context is None:
-        return None
+    def __get__(self, loader: Any, kind: type) -> Any:
+        return self if loader is None else loader.__dict__["_start_context"]
+
+    def __set__(self, loader: Any, context: Any) -> None:
+        if context is not None:
+            context = _start_context(loader.num_workers, context, loader.workers)
+        loader.__dict__["_start_context"] = context
+
+
+def _start_context(count: int, context: Any, kind: str | None) -> Any:
     if count == 0:
         raise ValueError("multiprocessing_context needs num_workers of at least 1")
     if kind == "thread":

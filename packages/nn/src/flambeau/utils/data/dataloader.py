@@ -10,7 +10,7 @@ from typing import Any, Generic
 from flambeau import Tensor
 from flambeau.core import draws_like_pytorch
 
-from ._checks import check_batches, check_dataset, check_order, check_workers, start_context
+from ._checks import StartContext, check_batches, check_dataset, check_order, check_workers
 from ._epoch import Streams, begin, draw_seed, next_seed
 from ._fetch import Fetcher, gathers
 from ._info import get_worker_info
@@ -82,6 +82,7 @@ class DataLoader(Generic[Sample]):
     """
 
     _iterator: Any = None  # of PyTorch's, the run that workers are kept for; programs ask for it
+    multiprocessing_context = StartContext()
 
     def __init__(
         self,
@@ -120,12 +121,12 @@ class DataLoader(Generic[Sample]):
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = start_context(num_workers, multiprocessing_context, workers)
         self.generator = generator
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers
         self.in_order = in_order
         self.workers = workers
+        self.multiprocessing_context = multiprocessing_context
         self.seed_samples = seed_samples
         self.shard_iterable = shard_iterable
         self.batch_size = None if batch_sampler is not None else batch_size

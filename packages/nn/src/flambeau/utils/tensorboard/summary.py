@@ -9,7 +9,8 @@ from .parts import custom_scalars, histogram_raw, tensor_proto
 from .summaries import audio
 
 __all__ = ["audio", "custom_scalars", "histogram", "histogram_raw", "hparams", "image",
-           "image_boxes", "mesh", "pr_curve", "pr_curve_raw", "scalar", "tensor_proto", "text", "video"]
+           "image_boxes", "mesh", "pr_curve", "pr_curve_raw", "scalar", "tensor_proto", "text",
+           "video"]
 
 
 def hparams(

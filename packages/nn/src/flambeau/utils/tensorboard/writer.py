@@ -121,6 +121,10 @@ class SummaryWriter(Charts):
             self.all_writers[folder] = FileWriter(folder, *self._options)
         return self.all_writers[folder]
 
+    def _get_file_writer(self) -> FileWriter:
+        """What writes to the folder's file, for programs that add their own summaries."""
+        return self._writer(self.log_dir)
+
     def _add(self, summary: Any, step: Any, walltime: float | None) -> None:
         self._writer(self.log_dir).add_summary(summary, step, walltime)
 

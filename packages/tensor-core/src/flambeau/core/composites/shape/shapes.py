@@ -50,13 +50,13 @@ def _finish(result, requires_grad):
     return _core.requiring(result, requires_grad) if requires_grad else result
 
 
-def randint_like__low(x, low, high, dtype, device, requires_grad, memory_format, layout,
+def randint_like__low(x, low, high, generator, dtype, device, requires_grad, memory_format, layout,
                       pin_memory):
     expect_strided("randint_like", layout)
     blank = _op["empty_like"](x, dtype=dtype, device=device, memory_format=memory_format)
-    return _finish(_op["random_integers_"](blank, low, high), requires_grad)
+    drawn = _op["random_integers_"](blank, low, high, generator=generator)
+    return _finish(drawn, requires_grad)
 
 
-def randint_like(x, high, dtype, device, requires_grad, memory_format, layout, pin_memory):
-    return randint_like__low(x, 0, high, dtype, device, requires_grad, memory_format, layout,
-                             pin_memory)
+def randint_like(x, high, *options):
+    return randint_like__low(x, 0, high, *options)

@@ -135,17 +135,20 @@ int fl_call_full_like(const fl_op *op, const fl_value *in, int n, fl_value *out)
     return finish(op, in, n, out, w, filled(w, in[1]));
 }
 
-/* Numbers of a distribution. */
-static fl_tensor *drawn(const Wanted &w, int number) {
+/* Uniform or normal numbers, with the first two parameters that the functions have by default. */
+static fl_tensor *drawn(const Wanted &w, int number, const fl_value &generator) {
     Made made(filled(w, fl_none_value()));
-    return !made || fl_compose_into(number, made.get()) < 0 ? nullptr : made.give();
+    if (!made || fl_compose_into(number, made.get(), fl_float_value(0.0), fl_float_value(1.0),
+                                 generator) < 0)
+        return nullptr;
+    return made.give();
 }
 
 static int drawn_like(const fl_op *op, const fl_value *in, int n, fl_value *out, int number) {
     Wanted w;
     if (read(op, in, n, &w) < 0)
         return -1;
-    return finish(op, in, n, out, w, drawn(w, number));
+    return finish(op, in, n, out, w, drawn(w, number, in[1]));
 }
 
 int fl_call_rand_like(const fl_op *op, const fl_value *in, int n, fl_value *out) {

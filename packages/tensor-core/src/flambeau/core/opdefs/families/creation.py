@@ -2,6 +2,7 @@
 from flambeau.core.opdefs.make import composite, kernel
 
 _OPTIONS = "*, DType? dtype=None, Device? device=None"
+_DRAWN = "*, Generator? generator=None"
 _NEW = ("function",)
 
 
@@ -41,13 +42,14 @@ OPDEFS = (
          doc="``steps`` evenly spaced numbers, end included.", exact_out=True),
     _new(f"eye_of(Int n, Int m, {_OPTIONS})", forms=(), doc="Ones on the diagonal.",
          any_dtype=True),
-    *(composite(f"{name}_like(Tensor self, {extra}*, DType? dtype=None, Device? device=None, "
+    *(composite(f"{name}_like(Tensor self, {extra}DType? dtype=None, Device? device=None, "
                 "Bool requires_grad=False, Object memory_format=None, Object layout=None, "
                 "Object pin_memory=None)", forms=("function",),
                 differentiable=False, call=f"{name}_like",
                 doc=f"{text} of the shape, dtype and device of another tensor.")
       for name, extra, text in (
-          ("empty", "", "Uninitialized memory"), ("zeros", "", "Zeros"), ("ones", "", "Ones"),
-          ("full", "Scalar fill_value, ", "One number"), ("rand", "", "Uniform random numbers"),
-          ("randn", "", "Normal random numbers"))),
+          ("empty", "*, ", "Uninitialized memory"), ("zeros", "*, ", "Zeros"),
+          ("ones", "*, ", "Ones"), ("full", "Scalar fill_value, *, ", "One number"),
+          ("rand", f"{_DRAWN}, ", "Uniform random numbers"),
+          ("randn", f"{_DRAWN}, ", "Normal random numbers"))),
 )

@@ -159,14 +159,14 @@ OPDEFS = (
               call="pixel_unshuffle", doc="Finer rows and columns become channels."),
     composite("channel_shuffle(Tensor self, Int groups)", forms=("function", "nn"),
               call="channel_shuffle", doc="Channels of several groups in turn."),
-    composite("randint_like(Tensor self, Int high, *, DType? dtype=None,"
-              " Device? device=None, Bool requires_grad=False, Object memory_format=None,"
-              " Object layout=None, Object pin_memory=None)",
+    composite("randint_like(Tensor self, Int high, *, Generator? generator=None,"
+              " DType? dtype=None, Device? device=None, Bool requires_grad=False,"
+              " Object memory_format=None, Object layout=None, Object pin_memory=None)",
               forms=_FUNCTION, differentiable=False,
               doc="Random integers from 0 to ``high``, excluded, in the shape of another tensor."),
-    composite("randint_like[low](Tensor self, Int low, Int high, *, DType? dtype=None,"
-              " Device? device=None, Bool requires_grad=False, Object memory_format=None,"
-              " Object layout=None, Object pin_memory=None)",
+    composite("randint_like[low](Tensor self, Int low, Int high, *, Generator? generator=None,"
+              " DType? dtype=None, Device? device=None, Bool requires_grad=False,"
+              " Object memory_format=None, Object layout=None, Object pin_memory=None)",
               forms=_FUNCTION, differentiable=False,
               doc="Random integers from low to high, excluded, in the shape of another tensor."),
     kernel("cat(Tensors tensors, Dim dim=0)", forms=("function",),
