@@ -95,7 +95,7 @@ cdef class device:
         if self._absent is not None:
             self.code = _device_type(self._absent) << 8 | self.code & 255
             self._absent = None
-        return self.code
+        return self.code if self.code >> 8 >= 2 else self.code & ~255   # the CPU is one device
 
     @property
     def type(self) -> str:
