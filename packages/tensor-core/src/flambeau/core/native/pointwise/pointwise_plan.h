@@ -130,9 +130,12 @@ inline int widest_kind(const Loop &L) {
  * overwritten are read anyway. */
 inline int64_t choose_piece(const Loop &L, int64_t n) {
     int64_t read = 0, written = 0;
-    for (int k = 0; k < L.n_in; k++)
-        if (L.ops[k].strides[0] != 0)
-            read += n * fl_itemsize(L.ops[k].dtype);
+    for (int k = 0; k < L.n_in; k++) {
+        int64_t bytes = fl_itemsize(L.ops[k].dtype);
+        for (int d = 0; d < L.ndim; d++)
+            bytes *= L.ops[k].strides[d] ? L.shape[d] : 1;
+        read += bytes;
+    }
     for (int k = L.n_in; k < L.n_all; k++) {
         written += n * fl_kind_size[L.ops[k].kind];
         for (int j = 0; j < L.n_in; j++)
