@@ -73,6 +73,21 @@ int reduce_rows(const Job &j) {
     return 0;
 }
 
+/* Columns of a dtype that is not computed in, a block of them at a time. */
+void reduce_converted_columns(const Job &j, const char *from, int64_t n, int64_t width, char *to) {
+    const int64_t ROWS = FL_REDUCE_ROWS, COLUMNS = 1024, item = fl_itemsize(j.p.dtype);
+    alignas(64) char block[ROWS * COLUMNS * 8];
+    for (int64_t column = 0; column < width; column += COLUMNS) {
+        const int64_t some = width - column < COLUMNS ? width - column : COLUMNS;
+        for (int64_t row = 0; row < n; row += ROWS) {
+            const int64_t rows = n - row < ROWS ? n - row : ROWS;
+            j.gather()(block, from + (row * j.p.step + column) * item, rows, some, j.p.step, 1);
+            auto kernel = (row ? kernels->more : kernels->columns)[j.reduce][j.type];
+            kernel(block, rows, some, some, to + column * j.size);
+        }
+    }
+}
+
 /* Columns, cut into pieces of rows and strips of columns. With one piece the results go straight
  * to the output, else to partial[outer][piece][inner]. */
 void reduce_column_pieces(const Job &j, int64_t pieces, char *to) {
@@ -87,8 +102,12 @@ void reduce_column_pieces(const Job &j, int64_t pieces, char *to) {
             int64_t n = p.n - row < COLUMN_ROWS ? p.n - row : COLUMN_ROWS;
             int64_t width = p.inner - column < STRIP_COLUMNS ? p.inner - column : STRIP_COLUMNS;
             int64_t at = o * p.outer_step + row * p.step + column;
-            column_kernel(j)(p.data + at * j.size, n, p.step, width,
-                             to + ((o * pieces + piece) * p.inner + column) * j.size);
+            const char *from = p.data + at * fl_itemsize(p.dtype);
+            char *into = to + ((o * pieces + piece) * p.inner + column) * j.size;
+            if (fl_itemsize(p.dtype) == j.size)
+                column_kernel(j)(from, n, p.step, width, into);
+            else
+                reduce_converted_columns(j, from, n, width, into);
         }
     });
 }
@@ -191,8 +210,15 @@ int reduce_stages(const fl_reduce_source &s, int reduce, void *out) {
     return reduce_source(rest, reduce, out);
 }
 
-/* Converted in the order it lies in, so that columns stay columns. */
+/* Converted in the order it lies in, so that columns stay columns: a block at a time where they are
+ * not few. */
 int reduce_converted(const fl_reduce_source &s, int reduce, void *out) {
+    fl_reduce_source columns = s;
+    fl_reduce_plan plan;
+    if (fl_itemsize(s.dtype) < fl_kind_size[s.kind] && s.kind < FL_K_C64 &&
+        fl_reduce_plan_in_place(&columns, false, &plan) == FL_PLAN_READY &&
+        plan.inner > FL_NARROW_COLUMNS)
+        return reduce_plan(plan, reduce, out);
     Scratch memory(fl_bytes(fl_numel_of(s.ndim, s.shape), fl_kind_size[s.kind]));
     if (!memory.ok())
         return -1;
