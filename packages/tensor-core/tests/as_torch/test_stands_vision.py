@@ -108,6 +108,44 @@ def test_convolution_with_moved_points():
              "[40.5, 42.5, 44.5, 46.5], [0.5, 0.5, 0.5, 0.5]] [25.5, 26.5, 28.5, 30.5]"]
 
 
+def test_deformed_convolutions_of_no_images_and_wrong_masks():
+    assert vision("""
+    def run(images, channels, mask):
+        x, weight = torch.rand(images, channels, 5, 4), torch.rand(3, channels // 2, 2, 2)
+        offset = torch.zeros(images, 16, 4, 3)
+        return ops.deform_conv2d(x, weight[:, :].repeat(2, 1, 1, 1), offset, mask,
+                                 torch.zeros(6), 1, 1, 0, 0, 1, 1, 2, 2, True)
+    print(run(0, 4, torch.ones(0, 8, 4, 3)).shape, run(2, 4, torch.ones(2, 8, 4, 3)).shape)
+    try:
+        run(2, 4, torch.ones(2, 4, 4, 3))
+    except RuntimeError as error:
+        print("mask.shape[1] is not valid" in str(error))
+    """) == ["torch.Size([0, 6, 4, 3]) torch.Size([2, 6, 4, 3])", "True"]
+
+
+def test_quantized_boxes_and_regions_are_those_of_their_values():
+    assert vision("""
+    torch.manual_seed(0)
+    corners = torch.randint(0, 8, (9, 2)).float()
+    boxes = torch.cat([corners, corners + torch.randint(1, 8, (9, 2))], 1)
+    quantize, scores = torch.quantize_per_tensor, torch.arange(9.0)
+    q = quantize(boxes, 0.5, 3, torch.quint8)
+    print(torch.equal(ops.qnms(q.int_repr(), scores.to(torch.uint8), 0.3),
+                      ops.nms(q.dequantize(), scores, 0.3)))
+    image = quantize(torch.rand(1, 2, 8, 8) * 40, 0.25, 10, torch.quint8)
+    rois = quantize(torch.cat([torch.zeros(9, 1), boxes], 1), 0.5, 0, torch.quint8)
+    found = ops.qroi_align(image.int_repr(), rois.int_repr(), 0.25, 10, 0.5, 0, 1.0, 3, 3, 2, True)
+    want = ops.roi_align(image.dequantize(), rois.dequantize(), 1.0, 3, 3, 2, True)
+    off = found.int() - quantize(want, 0.25, 10, torch.quint8).int_repr().int()
+    print(found.dtype, off.abs().max().item() <= 1, (off != 0).float().mean().item() < 0.05)
+    try:
+        ops.qroi_align(image.int_repr().repeat(2, 1, 1, 1), rois.int_repr(), 1., 0, 1., 0, 1.0, 3,
+                       3, 2, True)
+    except RuntimeError as error:
+        print("Only one image per batch" in str(error))
+    """) == ["True", "torch.uint8 True True", "True"]
+
+
 def test_pictures_by_pillow(tmp_path):
     pytest.importorskip("PIL", reason="needs Pillow")
     assert lines("""

@@ -288,3 +288,15 @@ def test_kernels_may_be_registered_before_the_definition():
     library.define("early_too(Tensor x) -> Tensor")
     assert flambeau.ops.tests.early(flambeau.zeros(1)).item() == 1
     assert flambeau.ops.tests.early_too(flambeau.zeros(1)).item() == 2
+
+
+def test_results_without_values_are_those_of_the_kernel_for_them():
+    library = Library("shifts", "DEF")
+    library.define("shifted(Tensor x) -> Tensor")
+    library.impl("shifted", lambda x: x + x.max().item(), "CompositeImplicitAutograd")
+    op, x = flambeau.ops.shifts.shifted, flambeau.tensor([1.0, 2.0])
+    with pytest.raises(NotImplementedError):
+        op(x.to("meta"))
+    library.impl("shifted", lambda x: x.new_empty(x.shape), "Meta")
+    assert op(x.to("meta")).is_meta and op(x.to("meta")).shape == (2,)
+    assert op(x).tolist() == [3.0, 4.0]

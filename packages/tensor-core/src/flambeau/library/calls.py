@@ -37,9 +37,9 @@ def _called(op: Definition, args: tuple[Any, ...], named: dict[str, Any]) -> Any
         return cast(*args, **named)
     if op.autograd is not None:
         return op.autograd(*args, **named)
-    if "composite" in op.kernels:
-        return op.kernels["composite"](*args, **named)
     given = list(tensors_in((*args, *named.values())))
+    if "composite" in op.kernels and not (op.fake is not None and any(t.is_meta for t in given)):
+        return op.kernels["composite"](*args, **named)
     if not any(t.requires_grad for t in given) and op.vmap is None \
             and not any(_is_batched(t) for t in given):
         return run(op, args, named)

@@ -166,6 +166,7 @@ HOMES = {
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
     "_utils_internal.get_file_path_2": "testing.files",
+    "testing._internal.optests.opcheck": "testing.operators",
     "distributed.distributed_c10d._rank_not_in_group": "compiled.collectives",
     **dict.fromkeys(("distributed.distributed_c10d._get_default_group",
                      "distributed.distributed_c10d._pg_map",

@@ -76,15 +76,21 @@ def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, b
         raise RuntimeError(f"deform_conv2d: offset should have shape {expected}, (images, 2 * "
                            "offset groups * taps of the kernel, rows and columns of the result), "
                            f"got {tuple(offset.shape)}")
+    points = (images, offset_groups * kh * kw, down, across)
+    if use_mask and tuple(mask.shape) != points:
+        wrong = next((i for i in range(4) if mask.shape[i] != points[i]), 0)
+        raise RuntimeError(f"deform_conv2d: mask.shape[{wrong}] is not valid: mask should have "
+                           f"shape {points}, got {tuple(mask.shape)}")
     if channels % offset_groups:
         raise RuntimeError(f"deform_conv2d: {channels} channels cannot be in {offset_groups} "
                            "offset groups alike")
     y, x = _points(offset, (kh, kw), (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
-    found = _interpolated(input.reshape(images * offset_groups, -1, height, width),
+    alike = channels // offset_groups
+    found = _interpolated(input.reshape(images * offset_groups, alike, height, width),
                           y.flatten(1), x.flatten(1))
-    found = found.reshape(images, offset_groups, -1, kh * kw, down * across)
+    found = found.reshape(images, offset_groups, alike, kh * kw, down * across)
     if use_mask:
         found = found * mask.reshape(images, offset_groups, 1, kh * kw, down * across)
-    columns = found.reshape(images, groups, -1, down * across)
+    columns = found.reshape(images, groups, channels // groups * kh * kw, down * across)
     result = weight.reshape(1, groups, out // groups, -1) @ columns
     return result.reshape(images, out, down, across) + bias.reshape(-1, 1, 1)
