@@ -137,7 +137,8 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
     }
 }
 
-/* One output of each of `count` planes, whose elements are rows of columns. */
+/* One output of each of `count` planes, whose elements are rows of columns, in the order of
+ * avg_row. */
 template <class T>
 inline void avg_one_row(const fl_pool &p, const T *columns, int64_t oy, int64_t ox, T divisor,
                         int64_t count, T *out) {
@@ -157,22 +158,42 @@ inline void avg_one_row(const fl_pool &p, const T *columns, int64_t oy, int64_t 
         out[j] = sum[j] / divisor;
 }
 
-/* In the order in which avg_row sums. */
+/* The same in the order of avg_row_apart: down each column of the window, then in four parts. */
 template <class T>
-bool avg_columns(const fl_pool *p, const fl_average *by, const void *columns, int64_t count,
+inline void avg_one_apart(const fl_pool &p, const T *columns, int64_t oy, int64_t ox, T divisor,
+                          int64_t count, T *out) {
+    int64_t ky0, ky1;
+    taps_inside(p.y, oy, p.h, &ky0, &ky1);
+    const int64_t top = oy * p.y.stride - p.y.padding, fours = p.x.size & ~(int64_t)3;
+    T part[4][FL_POOL_COLUMNS];
+    for (int64_t kx = 0; kx < p.x.size; kx++) {
+        T sum[FL_POOL_COLUMNS] = {}, *to = part[kx < fours ? kx % 4 : 0];
+        for (int64_t ky = ky0; ky < ky1; ky++) {
+            const int64_t row = top + ky * p.y.dilation;
+            const T *element = columns + (row * p.w + ox * p.x.stride + kx) * count;
+            for (int64_t j = 0; j < count; j++)
+                sum[j] = plus(sum[j], element[j]);
+        }
+        for (int64_t j = 0; j < count; j++)
+            to[j] = kx < 4 ? sum[j] : plus(to[j], sum[j]);
+    }
+    for (int64_t j = 0; j < count; j++)
+        out[j] = plus(plus(part[0][j], part[1][j]), plus(part[2][j], part[3][j])) / divisor;
+}
+
+template <class T>
+void avg_columns(const fl_pool *p, const fl_average *by, const void *columns, int64_t count,
                  void *out) {
     const bool all = by->include_padding != 0;
-    if (wide_apart(*p))
-        return false;
+    const auto average = wide_apart(*p) ? avg_one_apart<T> : avg_one_row<T>;
     for (int64_t oy = 0; oy < p->oh; oy++) {
         const T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, all));
         for (int64_t ox = 0; ox < p->ow; ox++) {
             const T width = by->fixed ? 1 : (T)extent(p->x, ox, p->w, all);
-            avg_one_row(*p, (const T *)columns, oy, ox, height * width, count,
-                        (T *)out + (oy * p->ow + ox) * count);
+            average(*p, (const T *)columns, oy, ox, height * width, count,
+                    (T *)out + (oy * p->ow + ox) * count);
         }
     }
-    return true;
 }
 
 /* Add the shares of one row of outputs to the taps of their windows, in rows split by phase. */
