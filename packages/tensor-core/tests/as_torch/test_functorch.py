@@ -115,5 +115,6 @@ def test_settings_of_compilers_leave_functions_as_they_are():
         def double(x):
             with torch._inductor.config.patch("max_autotune", True):
                 return 2 * x
+        torch._logging.set_logs(graph_breaks=True, dynamo=10)
         print(double(3), torch._dynamo.is_dynamo_supported())
     """) == ["6 True"]

@@ -113,3 +113,23 @@ def test_profiles_and_casts():
         print([each.key for each in profile.key_averages() if "add" in each.key])
     """) == ["torch.bfloat16 torch.float64 3", "False", "True ProfilerAction.RECORD", "False",
              "['aten::add']"]
+
+
+def test_parts_of_shared_tensors():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch.distributed.tensor import Replicate, Shard
+        from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+        class Mesh:                     # of 2 by 2 processes
+            ndim = 2
+            def __init__(self, where): self.where = where
+            def get_coordinate(self): return self.where
+            def size(self, dim): return 2
+        for where in ([0, 1], [1, 0], [1, 1], None):
+            print([compute_local_shape_and_global_offset((2, 5), Mesh(where), placements)
+                   for placements in ((Shard(1), Shard(-1)), (Replicate(), Shard(0)))])
+        print(compute_local_shape_and_global_offset(torch.Size([4]), Mesh([1, 0]),
+                                                    (Shard(0), Shard(0)), skip_offset=True))
+    """) == ["[((2, 1), (0, 2)), ((1, 5), (1, 0))]", "[((2, 1), (0, 3)), ((1, 5), (0, 0))]",
+             "[((2, 1), (0, 4)), ((1, 5), (1, 0))]", "[((0,), ()), ((0,), ())]", "((1,), ())"]

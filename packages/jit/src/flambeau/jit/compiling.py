@@ -217,6 +217,11 @@ class _Wrapper:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fn, name)
 
+    @property
+    def _torchdynamo_orig_callable(self) -> Any:
+        """The function, where programs for PyTorch look whether one is compiled."""
+        return self.fn
+
     def __repr__(self) -> str:
         return f"<compiled {self.fn!r}>"
 

@@ -30,6 +30,10 @@ def _log_api_usage_once(event: str) -> None:
     """Do nothing: nobody counts calls."""
 
 
+def set_logs(**levels: Any) -> None:
+    """Do nothing: the compilers whose messages are asked for are PyTorch's."""
+
+
 def _is_torch_function_mode_enabled() -> bool:
     """Whether calls are shown to a mode."""
     return bool(_core.override_modes())

@@ -1,9 +1,10 @@
 """What trainers take of the modules of `torch.distributed`."""
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
+from flambeau import rooms
 from flambeau.distributed import groups
 from flambeau.distributed.collectives import broadcast_coalesced
 
@@ -42,3 +43,22 @@ def _sync_module_states(module: Any, process_group: Any, broadcast_bucket_size: 
     named = [*module.named_parameters(), *(module.named_buffers() if broadcast_buffers else ())]
     broadcast_coalesced([x.detach() for name, x in named
                          if name not in params_and_buffers_to_ignore], process_group, src)
+
+
+def compute_local_shape_and_global_offset(
+        global_shape: Sequence[int], mesh: Any, placements: Sequence[Any],
+        skip_offset: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape of this process's part of a shared tensor, and where it begins.
+
+    Args:
+        global_shape: The shape of the tensor.
+        mesh: The processes.
+        placements: How they share it.
+        skip_offset: Whether the second result is empty, as for a process outside of the mesh.
+    """
+    if mesh.get_coordinate() is None:
+        return (0,), ()
+    layout: Any = rooms.import_module(f"{rooms.PREFIX}distributed.tensor._layout")
+    shape = tuple(global_shape)
+    sizes, offsets = layout.part(shape, mesh, layout.normalized(placements, mesh, len(shape)))
+    return sizes, () if skip_offset else offsets
