@@ -253,8 +253,6 @@ def test_other_functions_are_compiled_in_the_same_way(pair):
         return model.body(x).square().sum()
 
     step = compiled.dynamo_ctx(loss)
-    assert step._torchdynamo_orig_callable is loss
-    assert any(name.startswith("_torchdynamo") for name in dir(step))
     for _ in range(2):
         found = flambeau.autograd.grad(step(X), list(model.body.parameters()))
         wanted = flambeau.autograd.grad(model.body(X).square().sum(),

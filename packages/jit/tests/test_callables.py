@@ -342,3 +342,13 @@ def test_names_of_a_module_that_is_gone():
     compiled.__module__ = "no_such_module"
     assert "no_such_module" not in sys.modules
     assert compiled.__reduce__() == (jit.compiling.automatic, (compiled.fn,))
+
+
+def test_programs_see_that_a_function_is_compiled():
+    def double(x):
+        return x * 2
+
+    compiled = flambeau.compile(double)
+    assert compiled._torchdynamo_orig_callable is double
+    assert not any(name.startswith("_torchdynamo") for name in dir(double))
+    assert any(name.startswith("_torchdynamo") for name in dir(compiled))
