@@ -80,6 +80,8 @@ def can_lower(node: Node) -> bool:
     return all(can_convert(dtype, kind) for dtype in sources if dtype != "bool")
 
 
+#: Reductions, and the operator of two elements by which they go.
+FOLDS = {"sum": "add", "mean": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"}
 #: Kernels that give each element of their argument, in a dtype.
 COPIES = ("cast", "clone", "contiguous_copy")
 
@@ -154,6 +156,8 @@ class Flattener:
         return tuple(self.emit("param", register, (), name + part) for part in PARTS[dtype])
 
     def node(self, node: Node) -> list[Registers]:
+        if node.op in FOLDS:
+            return [(self.fold(node),)]
         if node.op in COPIES:
             source, result = node.inputs[0], node.outputs[0]
             return [cast(self.emit, self.made[source], source.dtype, result.dtype)]
@@ -171,6 +175,27 @@ class Flattener:
             narrow(self.emit, registers, value.dtype)
             for registers, value in zip(results, node.outputs, strict=True)
         ]
+
+    def fold(self, node: Node) -> int:
+        """A reduction of a few values in the order of the core's kernels."""
+        (values,) = node.args
+        assert isinstance(values, tuple)
+        kind = KIND_OF_DTYPE[node.outputs[0].dtype]
+        parts = [self.made[value][0] for value in values]
+        if FOLDS[node.op] == "add":             # from 0 on, which counts where all are -0
+            parts.insert(0, self.constant(0.0, kind))
+        opdef = find_opdef(FOLDS[node.op])
+        assert opdef is not None
+        total = parts[0]
+        for part in parts[1:]:
+            if opdef.name in ("add", "mul"):
+                total = self.emit(opdef.name, kind, (total, part))
+            else:
+                leaves = {"self": part, "other": total}
+                total = self.splice(lower_opdef(opdef, kind), leaves)[0][0]
+        if node.op == "mean":
+            total = self.emit("div", kind, (total, self.constant(float(len(values)), kind)))
+        return total
 
     def leaves(self, opdef: OpDef, args: Sequence[Any], kind: str) -> dict[str, int]:
         """The register of every operand and scalar, by the name the formula calls it."""

@@ -18,6 +18,7 @@ from flambeau.jit.deferral.emit import SMALL_TIMES, add_group, is_small
 from flambeau.jit.deferral.groups import Group, gather
 from flambeau.jit.deferral.pieces import calls_of
 from flambeau.jit.deferral.plan import Plan
+from flambeau.jit.deferral.unrolled import unroll
 
 
 def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
@@ -35,7 +36,8 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     """
     held = {number for number, byte in enumerate(needed) if byte}
     planned: list[tuple[Group, set[int]]] = []
-    for group in reversed(gather(calls_of(noted))):
+    calls = unroll(calls_of(noted), held)
+    for group in reversed(gather(calls, frozenset(held))):
         after = set(held)
         if _keep_needed(group, held):
             planned.append((group, after))

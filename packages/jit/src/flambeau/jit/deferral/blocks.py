@@ -65,7 +65,7 @@ def _block(group: Group, parts: Sequence[_Parts]) -> int:
     if row > MOST_ROW_BYTES:
         return 0
     block = max(1, min(BLOCK_BYTES // max(row, 1), -(-group.rows // FEWEST_BLOCKS)))
-    if any(isinstance(item, Kernel) and item.call.is_total for item in group.items):
+    if group.has_total:
         return max(1, block // TOTAL_PIECE) * TOTAL_PIECE
     return block - block % _EVEN if block > _EVEN else block
 
@@ -138,7 +138,7 @@ class _Rows:
     def code(self, plan: Plan, loop: Loop, stored: Sequence[Piece], parts: _Parts) -> _Item:
         code = code_of(loop, stored)
         plan.kept.append(code.kernel)
-        plan.doubtful |= code.is_strided
+        plan.doubtful |= code.moves
         address, total, *rest = code.step
         memories = tuple(self.memory(piece, parts[piece]) for piece in code.pieces)
         numbered = [(number, piece) for number, piece in enumerate(code.pieces)]

@@ -53,9 +53,10 @@ def add_group(plan: Plan, group: Group, needed: set[int], apart: bool = False) -
             code = code_of(item, pieces)
             plan.steps.append(code.step)
             plan.kept.append(code.kernel)
-            plan.doubtful |= code.is_strided
-            if len(item.calls) == 1 and code.length <= MOST_CHEAP:
+            if len(item.calls) == 1 and code.length <= MOST_CHEAP and not item.is_unrolled:
                 plan.alone += (item.calls[0].number,)
+            else:
+                plan.doubtful |= code.moves or item.is_unrolled
             plan.about.append(f"{item.name}; reads {len(item.loads)}, writes {len(pieces)}")
 
 

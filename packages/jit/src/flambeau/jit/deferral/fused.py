@@ -134,8 +134,8 @@ class _Step:
         integers = tuple(int(kind in ("i64", "bool")) for _, kind in scalars)
         words = (program.elements, *(each.home.stride for each in operands),
                  *(word for each in program.inputs if each.home.turn[0] for word in each.home.turn))
-        item = ((kernel.address, 1, tuple(numbers), values, integers, words), tuple(memories),
-                (), ())
+        step = (kernel.address, 1, tuple(numbers), values, integers, words, (), ())
+        item = (step, tuple(memories), (), ())
         plan.steps.append(((self.rows, self.block(operands), 1, size), (item,)))
         names = "; ".join(each.name for each in group.items)
         plan.about.append(f"{self.rows} rows of {program.elements}, each at once in "

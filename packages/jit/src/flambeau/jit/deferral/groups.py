@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from flambeau.core._core import get_num_threads
@@ -113,9 +113,14 @@ class Group:
                 or (self.is_by_element and self._appends(item, own)))
 
     def _concerns(self, item: Loop | Kernel) -> bool:
-        """Whether an item is better off here: not with other elements, of other memory."""
+        """Whether an item is better off here: not with other elements, of other memory.
+
+        Blocks of what is reduced to one number have many elements, so that those of several
+        reductions would not stay in the nearest cache.
+        """
         sizes = {math.prod(piece.shape) for piece in (*self.writes, *item.writes)}
-        return not self.is_by_element or len(sizes) == 1 or self._shares(item)
+        is_alike = len(sizes) == 1 and not self.has_total
+        return not self.is_by_element or is_alike or self._shares(item)
 
     @property
     def reduces_rows(self) -> bool:
@@ -141,8 +146,15 @@ class Group:
         """Whether the rows are elements, and may as well be longer."""
         return all(map(_is_by_element, self.items))
 
+    @property
+    def has_total(self) -> bool:
+        """Whether a kernel reduces all elements."""
+        return any(isinstance(item, Kernel) and item.call.is_total for item in self.items)
+
     def _joins_loop(self, item: Loop) -> bool:
         call = item.calls[0]
+        if self.has_total and not self._shares(item):
+            return False
         for own in reversed(self.items):
             if isinstance(own, Loop) and own.takes(call):
                 if self.rows and not self._fits(item, self.rows):
@@ -229,7 +241,8 @@ def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | No
 
     ``None`` altogether where the item cannot run in rows; results have to lie row after row.
     """
-    if not all(piece.is_contiguous for piece in item.writes):
+    is_unrolled = isinstance(item, Loop) and item.is_unrolled
+    if not is_unrolled and not all(piece.is_contiguous for piece in item.writes):
         return None
     if isinstance(item, Kernel):
         if not item.is_in_rows or not (item.call.is_by_element
@@ -267,11 +280,16 @@ def _same_rows(a: Piece, a_part: RowPart | None, b: Piece, b_part: RowPart | Non
                for piece, part in ((a, a_part), (b, b_part))) <= a_part.stride
 
 
-def gather(calls: Sequence[Call]) -> list[Group]:
-    """Groups in an order in which each comes after what it depends on."""
+def gather(calls: Sequence[Call], held: Collection[int]) -> list[Group]:
+    """Groups in an order in which each comes after what it depends on.
+
+    Args:
+        calls: what waited.
+        held: the storages that somebody holds.
+    """
     groups: list[Group] = []
     for call in calls:
-        item = _item_of(call)
+        item = _item_of(call, held)
         for group in reversed(groups[-REACH:]):
             if group.takes(item):
                 break
@@ -292,10 +310,10 @@ def _joined(groups: Sequence[Group]) -> list[Group]:
     return found[::-1]
 
 
-def _item_of(call: Call) -> Loop | Kernel:
+def _item_of(call: Call, held: Collection[int]) -> Loop | Kernel:
     if not is_loop(call):
         return Kernel(call)
-    loop = Loop(call.outs[0].shape)
+    loop = Loop(call.outs[0].shape, held)
     loop.add(call)
     return loop
 

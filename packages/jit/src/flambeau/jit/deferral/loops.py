@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +10,15 @@ from flambeau.jit.cache.kernels import Kernel
 from flambeau.jit.deferral.pieces import Call, Piece
 from flambeau.jit.ir import Graph, Node, Value
 from flambeau.jit.literals import Slot
+from flambeau.jit.llvm.flat import side_by_side
 from flambeau.jit.llvm.fused import region_key
 from flambeau.jit.llvm.grid import broadcast_strides, make_grid
-from flambeau.jit.llvm.launch import RegionCode
-from flambeau.jit.llvm.segment import STRIDED
+from flambeau.jit.llvm.launch import RegionCode, grid_words
 from flambeau.jit.region import COPIES, can_copy, can_lower, flatten
 
-#: Formulas and operands of one loop; more would not fit a processor's registers.
-MAX_CALLS = 64
+#: Formulas and operands of one loop; addresses of more would not fit a processor's registers. What
+#: nobody holds has no address, unless it is read elsewhere.
+MAX_CALLS = 128
 MAX_OPERANDS = 24
 
 
@@ -27,15 +28,24 @@ class Loop:
 
     Args:
         shape: what is looped over.
+        held: the storages that somebody holds.
         calls: the calls, in order.
         loads: pieces that are read from memory, and the number of a value that lies there.
         made: pieces that hold results, and the number of a value that lies there.
+        offsets: of these pieces, bytes from the value's first element where that is another one.
     """
 
     shape: tuple[int, ...]
+    held: Collection[int] = ()
     calls: list[Call] = field(default_factory=list)
     loads: dict[Piece, int] = field(default_factory=dict)
     made: dict[Piece, int] = field(default_factory=dict)
+    offsets: dict[Piece, int] = field(default_factory=dict)
+
+    @property
+    def is_unrolled(self) -> bool:
+        """Whether it computes parts of what calls compute."""
+        return any(call.sources for call in self.calls)
 
     @property
     def device(self) -> int:
@@ -49,7 +59,7 @@ class Loop:
         Those that fill gaps between each other are better off together.
         """
         return (all(call.op in COPIES and call.args[0] in self.loads for call in self.calls)
-                and (len(self.calls) == 1 or self._is_dense))
+                and not self.is_unrolled and (len(self.calls) == 1 or self._is_dense))
 
     @property
     def reads(self) -> Sequence[Piece]:
@@ -72,17 +82,20 @@ class Loop:
             return False
         if call.device != self.device:
             return False
-        operands = len(self.loads) + len(self.made) + len(call.args) + len(call.outs)
-        if not self.device and operands > MAX_OPERANDS:
+        if not self.device and self._operands(call) > MAX_OPERANDS:
             return False
         for piece in call.reads:
             if piece not in self.made and any(piece.overlaps(made) for made in self.made):
                 return False
-        if call.op in COPIES and not self.device and self._is_dense and not _is_dense(call.outs[0]):
-            return False            # the loop would lose its vectors
         used = [*self.loads, *self.made, *(p for p in call.reads if p not in self.made)]
         return not any(out.overlaps(piece) and not _same_elements(out, piece, self.shape)
                        for out in call.outs for piece in used)
+
+    def _operands(self, call: Call) -> int:
+        """How many pieces in memory there are, if a call joins."""
+        read = {piece for piece in call.reads if piece not in self.made} | self.loads.keys()
+        written = [piece for piece in (*self.made, *call.outs) if piece.storage in self.held]
+        return len(read) + len(written)
 
     @property
     def _is_dense(self) -> bool:
@@ -91,11 +104,19 @@ class Loop:
     def add(self, call: Call) -> None:
         """Join a call."""
         self.calls.append(call)
-        for number, arg in enumerate(call.args, call.first):
-            if isinstance(arg, Piece) and arg not in self.made:
-                self.loads.setdefault(arg, number)
-        for number, out in enumerate(call.outs, call.first + len(call.args)):
-            self.made[out] = number
+        reads, made = call.places()
+        for piece, number, offset in reads:
+            if piece not in self.made and piece not in self.loads:
+                self._place(self.loads, piece, number, offset)
+        for piece, number, offset in made:
+            self._place(self.made, piece, number, offset)
+
+    def _place(self, where: dict[Piece, int], piece: Piece, number: int, offset: int) -> None:
+        where[piece] = number
+        if offset:
+            self.offsets[piece] = offset
+        else:
+            self.offsets.pop(piece, None)
 
 
 def _is_dense(piece: Piece) -> bool:
@@ -114,6 +135,8 @@ def is_loop(call: Call) -> bool:
     """Whether a call can be part of a loop."""
     if call.device and call.op in COPIES and _truncates(call):
         return False
+    if call.is_fold:
+        return True
     if call.op in COPIES:
         return can_copy(node_of(call, {}))
     return call.opdef.category == "pointwise" and can_lower(node_of(call, {}))
@@ -131,6 +154,8 @@ def node_of(call: Call, values: dict[Piece, Value]) -> Node:
     """A call in the graph's terms; scalars are known by the number of their value."""
     args: list[Any] = []
     made = tuple(Value(p.shape, p.dtype) for p in call.outs)
+    if call.is_fold:
+        return Node(call.op, (tuple(values[piece] for piece in call.args[0]),), made)
     if call.op in COPIES:
         return Node(call.op, (values.get(call.args[0]) or Value(call.args[0].shape,
                                                                 call.args[0].dtype),), made)
@@ -166,16 +191,17 @@ class Code:
         kernel: what keeps it in memory.
         pieces: its operands.
         step: the core's form of it: address, elements, operands, scalars, which of them are
-            integers, the walk over the operands.
+            integers, the walk over the operands, which of these are moved, bytes by which each
+            begins after its value.
         length: instructions for an element.
-        is_strided: whether elements of an operand lie apart, so that there are no vectors.
+        moves: whether operands are moved to where their elements lie side by side.
     """
 
     kernel: Kernel
     pieces: Sequence[Piece]
     step: tuple[Any, ...]
     length: int
-    is_strided: bool
+    moves: bool
 
 
 def code_of(
@@ -196,19 +222,20 @@ def code_of(
     sizes = [piece.size for piece in pieces]
     strides = [broadcast_strides(loop.shape, piece.shape, piece.strides, piece.size)
                for piece in pieces]
-    grid = make_grid(loop.shape, strides, sizes)
     loads = list(loop.loads)
     sources = [inputs.get(piece, piece) for piece in stored]
     overwrites = tuple(loads.index(piece) if piece in loop.loads else -1 for piece in sources)
+    grid = make_grid(loop.shape, strides, sizes)
+    length = len(region.program.instrs)
+    flat, moved = (grid, ()) if inputs else side_by_side(grid, sizes, overwrites, length)
     kernel = RegionCode(region, region_key(region)).kernel(
-        grid.steps, overwrites if max(overwrites) >= 0 else (), grid.is_short)
-    words = [*grid.step_bytes, grid.inner, len(grid.outer)]
-    for size, steps in grid.outer:
-        words += (size, *steps)
+        flat.steps, overwrites if max(overwrites) >= 0 else (), flat.is_short)
+    offsets = tuple(loop.offsets.get(piece, 0) for piece in pieces)
     operands = (*(loop.made[lying[piece]] if piece in lying else number
                   for piece, number in loop.loads.items()), *(loop.made[piece] for piece in stored))
     scalars = tuple(leaf.index for leaf, _ in region.scalars if isinstance(leaf, Slot))
     integers = tuple(int(kind in ("i64", "bool")) for _, kind in region.scalars)
     return Code(kernel, pieces,
-                (kernel.address, grid.total, operands, scalars, integers, tuple(words)),
-                len(region.program.instrs), STRIDED in grid.steps)
+                (kernel.address, flat.total, operands, scalars, integers, tuple(grid_words(flat)),
+                 moved, offsets if any(offsets) else ()),
+                length, bool(moved))

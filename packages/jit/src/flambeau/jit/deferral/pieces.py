@@ -96,6 +96,10 @@ def _digits(piece: Piece, strides: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
+#: A piece, the number of a value, and bytes from that value's first element.
+Place = tuple[Piece, int, int]
+
+
 @dataclass(frozen=True)
 class Call:
     """One kernel that waits.
@@ -106,6 +110,7 @@ class Call:
         args: pieces, numbers and what else the definition takes.
         outs: pieces.
         first: number of its first value; arguments come first, then results.
+        sources: of a call for a part of each piece the pieces that it is part of; else nothing.
     """
 
     number: int
@@ -113,6 +118,7 @@ class Call:
     args: tuple[Any, ...]
     outs: tuple[Piece, ...]
     first: int
+    sources: tuple[Piece, ...] = ()
 
     @cached_property
     def opdef(self) -> OpDef:
@@ -126,7 +132,27 @@ class Call:
         """The pieces among the arguments; of what random numbers replace nothing is read."""
         if self.opdef.rows == "drawn":
             return ()
-        return tuple(arg for arg in self.args if isinstance(arg, Piece))
+        given = self.args[0] if self.is_fold else self.args
+        return tuple(arg for arg in given if isinstance(arg, Piece))
+
+    @property
+    def is_fold(self) -> bool:
+        """Whether it reduces pieces, element by element, which its first argument holds."""
+        return bool(self.args) and isinstance(self.args[0], tuple) and bool(self.sources)
+
+    def places(self) -> tuple[list[Place], list[Place]]:
+        """Where what it reads and writes lies: the value, and bytes from its first element."""
+        sources = iter(self.sources)
+        values = [*self.args, *self.outs]
+        found: list[list[Place]] = [[], []]
+        for number, value in enumerate(values, self.first):
+            parts = value if number == self.first and self.is_fold else (value,)
+            if not isinstance(parts[0], Piece):
+                continue
+            source = next(sources, parts[0])
+            found[number - self.first >= len(self.args)] += [
+                (piece, number, piece.start - source.start) for piece in parts]
+        return found[0], found[1]
 
     @property
     def device(self) -> int:

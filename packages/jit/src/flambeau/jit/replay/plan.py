@@ -134,11 +134,12 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         if len(step) == 2:
             made.add(("rows", start, stop, step), _used_by_rows(step, runs[start:stop], values))
             continue
-        address, total, operands, scalars, integers, words = step
+        address, total, operands, scalars, integers, words, moved, offsets = step
         chosen = [values[k] for k in operands]
         given = [_number(values[k], whole) for k, whole in zip(scalars, integers, strict=True)]
         numbered = tuple(extent[5] for extent in chosen)
-        made.add(("loop", address, total, numbered, tuple(given), words),
+        made.add(("loop", address, total, numbered, tuple(given), words, moved,
+                  offsets),
                  {extent[0] for extent in chosen})
 
 

@@ -187,6 +187,8 @@ class _Builder:
         return self.read(piece, *(turned[0], number, turned[1]) if turned else (part, number))
 
     def loop(self, loop: Loop, parts: dict[Piece, RowPart | None]) -> None:
+        if loop.is_unrolled:
+            raise CannotFuseError("parts of what calls compute")
         for call in loop.calls:
             values = {piece: self.operand(loop, piece, parts[piece], number)
                       for number, piece in enumerate(call.args, call.first)

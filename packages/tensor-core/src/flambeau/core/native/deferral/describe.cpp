@@ -56,8 +56,8 @@ void fl_load_scalar(const fl_value &v, bool is_integer, std::vector<int64_t> &wo
 }
 
 void fl_code::words(const fl_queue *q, std::vector<int64_t> &to) const {
-    for (int64_t k : operands)
-        to.push_back((int64_t)(uintptr_t)q->values[(size_t)k].t->data);
+    for (size_t i = 0; i < operands.size(); i++)
+        to.push_back((int64_t)(uintptr_t)q->values[(size_t)operands[i]].t->data + offset(i));
     for (auto &each : scalars)
         fl_load_scalar(q->values[(size_t)each.first], each.second != 0, to);
     to.insert(to.end(), grid.begin(), grid.end());
@@ -70,7 +70,33 @@ int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to) {
     return n < 0 || PyErr_Occurred() ? -1 : 0;
 }
 
-/* (address, total, operands, scalars, integers, grid) */
+/* (operand, room, whether it is a result, bytes of an element, size, stride, ...) */
+static int read_one(PyObject *o, fl_moved &moved) {
+    std::vector<int64_t> flat;
+    const size_t FIRST = 4;
+    if (fl_read_longs(o, flat) < 0 || flat.size() < FIRST + 2 || flat.size() % 2)
+        return -1;
+    moved.operand = (size_t)flat[0];
+    moved.room = (size_t)flat[1];
+    moved.is_result = flat[2] != 0;
+    moved.size = flat[3];
+    for (size_t i = FIRST; i < flat.size(); i += 2)
+        moved.dims.push_back({flat[i], flat[i + 1]});
+    return 0;
+}
+
+int fl_read_moved(PyObject *o, fl_code &code) {
+    if (!PyTuple_Check(o))
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+        code.moved.emplace_back();
+        if (read_one(PyTuple_GET_ITEM(o, i), code.moved.back()) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* (address, total, operands, scalars, integers, grid, moved, offsets) */
 int fl_read_code(PyObject *o, fl_code &code) {
     std::vector<int64_t> scalars, integers;
     code.run = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 0));
@@ -78,9 +104,10 @@ int fl_read_code(PyObject *o, fl_code &code) {
     if (PyErr_Occurred() || fl_read_longs(PyTuple_GET_ITEM(o, 2), code.operands) < 0 ||
         fl_read_longs(PyTuple_GET_ITEM(o, 3), scalars) < 0 ||
         fl_read_longs(PyTuple_GET_ITEM(o, 4), integers) < 0 ||
-        fl_read_longs(PyTuple_GET_ITEM(o, 5), code.grid) < 0)
+        fl_read_longs(PyTuple_GET_ITEM(o, 5), code.grid) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 7), code.offsets) < 0)
         return -1;
     for (size_t i = 0; i < scalars.size(); i++)
         code.scalars.push_back({scalars[i], (int)integers[i]});
-    return 0;
+    return fl_read_moved(PyTuple_GET_ITEM(o, 6), code);
 }

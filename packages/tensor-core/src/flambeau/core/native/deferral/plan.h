@@ -2,6 +2,18 @@
 #pragma once
 #include "deferral/queue.h"
 
+/* An operand whose elements do not lie in the order of the code's loop: a thread moves them there,
+ * and results back, some at a time. */
+struct fl_moved {
+    size_t operand;
+    size_t room;                /* the operand whose place they take: its own, or one overwritten */
+    bool is_result;
+    int64_t size;               /* bytes of an element */
+    std::vector<std::pair<int64_t, int64_t>> dims;  /* inner ones first: size, stride in elements */
+    bool has_shared_row() const { return dims.size() == 2 && dims[1].second == 0; }
+    void move(char *memory, char *room, int64_t at, int64_t n) const;
+};
+
 /* Machine code over the operands of several calls. */
 struct fl_code {
     fl_chunk_fn run = nullptr;
@@ -9,7 +21,12 @@ struct fl_code {
     std::vector<int64_t> operands;              /* values whose addresses come first */
     std::vector<std::pair<int64_t, int>> scalars;   /* values, and whether they are integers */
     std::vector<int64_t> grid;                  /* of a backend's kernel: the geometry of rows */
+    std::vector<fl_moved> moved;
+    std::vector<int64_t> offsets;               /* bytes from the values to operands; none: all 0 */
+    int64_t offset(size_t operand) const { return offsets.empty() ? 0 : offsets[operand]; }
     void words(const fl_queue *q, std::vector<int64_t> &to) const;
+    /* Elements `begin` to `end`; false when there is no memory. */
+    bool run_some(std::vector<int64_t> &words, int64_t begin, int64_t end) const;
 };
 
 /* Where a value's rows lie: in its own memory, or in that of the thread that runs them. */
@@ -64,6 +81,7 @@ PyObject *fl_describe_calls(const fl_queue *q);
 /* Read what the planner made: 0, or -1 with or without an exception. */
 int fl_read_longs(PyObject *sequence, std::vector<int64_t> &to);
 int fl_read_code(PyObject *o, fl_code &code);
+int fl_read_moved(PyObject *o, fl_code &code);
 int fl_read_rows(PyObject *o, fl_step &step);
 /* Run a step of rows in the thread pool; 0, or -1 when there is no memory. NOGIL. */
 int fl_run_rows(const fl_queue *q, const fl_step &step);

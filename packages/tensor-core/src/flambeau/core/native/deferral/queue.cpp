@@ -51,7 +51,7 @@ uint32_t fl_queue::slot_of(fl_storage *s) {
         return s->slot;
     s->queue = this;
     s->slot = (uint32_t)slots.size();
-    slots.push_back({s, false, false});
+    slots.push_back({s, false, false, 0});
     return s->slot;
 }
 
@@ -60,7 +60,10 @@ void fl_queue_keep(fl_storage *s) {
     s->queue->keep(s);
 }
 
-void fl_queue::keep(fl_storage *s) { slots[s->slot].is_kept = true; }
+void fl_queue::keep(fl_storage *s) {
+    slots[s->slot].is_kept = true;
+    slots[s->slot].kept_at = calls.size();
+}
 
 /* Remember a tensor; the reference becomes the queue's, that of the tensor to its storage nobody's.
  */

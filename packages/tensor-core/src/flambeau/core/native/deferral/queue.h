@@ -12,6 +12,7 @@ struct fl_queue {
         fl_storage *storage;    /* no reference, so that all can see who else holds the memory */
         bool is_kept;           /* nobody does: one reference, and no result in it is needed */
         bool written;
+        size_t kept_at;         /* how many calls waited when the last holder let go of it */
     };
     struct Call {
         const fl_op *op;

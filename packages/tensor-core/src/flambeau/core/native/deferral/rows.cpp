@@ -115,21 +115,19 @@ struct Block {
     }
 
     /* Code finds a row by its number among all. */
-    void run_code(Run &run) const {
+    bool run_code(Run &run) const {
         const fl_row_item &item = *run.item;
         const int64_t begin = first * item.code.total, end = begin + count * item.code.total;
         for (size_t i = 0; i < item.memories.size(); i++)
             if (item.memories[i].scratch >= 0)
                 run.words[i] = (int64_t)(uintptr_t)in_scratch(item.memories[i]) -
                                first * item.memories[i].row_bytes;
-        if (item.streamed.empty())
-            item.code.run(run.words.data(), begin, end);
-        else
-            run_pieces(item, run.words, begin, end);
+        return item.streamed.empty() ? item.code.run_some(run.words, begin, end)
+                                     : run_pieces(item, run.words, begin, end);
     }
 
     /* The stores of one piece leave while the next is made. */
-    void run_pieces(const fl_row_item &item, std::vector<int64_t> &words, int64_t begin,
+    bool run_pieces(const fl_row_item &item, std::vector<int64_t> &words, int64_t begin,
                     int64_t end) const {
         static const fl_block_kernels *kernels = FL_PICK(fl_block_kernels);
         alignas(64) char room[MOST_STREAMED][PIECE * 16];
@@ -138,16 +136,19 @@ struct Block {
             for (size_t k = 0; k < item.streamed.size(); k++)
                 words[(size_t)item.streamed[k].first] =
                     (int64_t)(uintptr_t)room[k] - at * item.streamed[k].second;
-            item.code.run(words.data(), at, at + n);
+            if (!item.code.run_some(words, at, at + n))
+                return false;
             for (auto &each : item.fetched)
                 for (int64_t i = n * each.second; i < 2 * n * each.second; i += 64)
                     __builtin_prefetch((char *)words[(size_t)each.first] + at * each.second + i);
             for (size_t k = 0; k < item.streamed.size(); k++) {
                 const auto [operand, size] = item.streamed[k];
                 const fl_value &v = q->values[(size_t)item.code.operands[(size_t)operand]];
-                kernels->stream(v.t->data + at * size, room[k], n * size);
+                kernels->stream(v.t->data + item.code.offset((size_t)operand) + at * size, room[k],
+                                n * size);
             }
         }
+        return true;
     }
 
     int run_call(Run &run) const {
@@ -167,7 +168,7 @@ struct Block {
         return c.op->run_cpu(c.op, run.in, c.n, run.outs);
     }
 
-    void run_total(const Run &run) const {
+    bool run_total(const Run &run) const {
         const fl_queue::Call &c = q->calls[run.item->call];
         const fl_tensor *self = q->values[c.first].t;
         const fl_row_memory &memory = run.item->memories[0];
@@ -178,15 +179,15 @@ struct Block {
         else
             fl_reduce_some(c.op, self, x, count,
                            run.parts + first / FL_REDUCE_PIECE * fl_itemsize(self->dtype));
+        return true;
     }
 
     int run(std::vector<Run> &runs) const {
         for (Run &each : runs) {
-            if (each.item->code.run)
-                run_code(each);
-            else if (each.item->is_total)
-                run_total(each);
-            else if (run_call(each) < 0)
+            const bool done = each.item->code.run   ? run_code(each)
+                              : each.item->is_total ? run_total(each)
+                                                    : run_call(each) == 0;
+            if (!done)
                 return -1;
         }
         return 0;

@@ -1,12 +1,14 @@
 /* Running what waits: the plan for it is made by flambeau.jit when it is new. */
 #include "deferral/apart.h"
 #include "deferral/plan.h"
+#include "deferral/reuse.h"
 #include "deferral/trial.h"
 #include "deferral/watch.h"
 #include "random/taken.h"
 #include "runtime/epilogue.h"
 #include "runtime/even.h"
 #include "runtime/pool.h"
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
@@ -49,7 +51,7 @@ int read_kernel(PyObject *o, fl_step &step) {
 int read_step(PyObject *o, fl_step &step) {
     if (!PyTuple_Check(o))
         return -1;
-    if (PyTuple_GET_SIZE(o) == 6)
+    if (PyTuple_GET_SIZE(o) == 8)
         return fl_read_code(o, step.code);
     if (PyTuple_GET_SIZE(o) == 4 ||
         (PyTuple_GET_SIZE(o) == 3 && PyTuple_Check(PyTuple_GET_ITEM(o, 1)) &&
@@ -191,11 +193,15 @@ int run_backend_kernel(fl_queue *q, const fl_step &step) {
 int run_code(const fl_queue *q, const fl_code &code) {
     std::vector<int64_t> words;
     code.words(q, words);
+    std::atomic<bool> has_memory{true};
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel_for(code.total, fl_even_grain(code.total, FL_GRAIN, FL_CHUNK_UNIT), code.run,
-                    words.data());
+    fl_parallel(code.total, fl_even_grain(code.total, FL_GRAIN, FL_CHUNK_UNIT),
+                [&](int64_t begin, int64_t end) {
+                    if (!code.run_some(words, begin, end))
+                        has_memory = false;
+                });
     Py_END_ALLOW_THREADS
-    return 0;
+    return has_memory ? 0 : (PyErr_NoMemory(), -1);
 }
 
 /* A call whose result is made in the memory of another value, and code over it: as the kernel makes
@@ -265,8 +271,13 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
 
 /* By code or by the core's kernels, which have the same bits, until it is known which is faster. */
 int run_tried(fl_queue *q, Plan &plan) {
-    int status = plan.trial.run([&] { return run_plan(q, plan); }, [&] { return run_calls(q); },
-                                q->calls.size());
+    int status;
+    if (plan.trial.is_turn_of_code()) {
+        status = plan.trial.run_code([&] { return run_plan(q, plan); }, q->calls.size());
+    } else {
+        fl_reuse reuse(q);
+        status = plan.trial.run_kernels([&] { return run_calls(q); });
+    }
     plan.is_rejected = plan.trial.has_ended() && !plan.trial.gained();
     if (plan.is_rejected) {
         plan.alone.resize(q->calls.size());

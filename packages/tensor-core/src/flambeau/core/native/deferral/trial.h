@@ -12,9 +12,9 @@ class fl_trial {
     static const int FEWEST_PAIRS = 5, MOST_PAIRS = 20;
     static const int CALL_NANOSECONDS = 300;    /* to note a call, and to find its plan */
     float ratios[MOST_PAIRS];               /* code over kernels, in ascending order */
-    int runs = 0, pairs = 0;
+    int pairs = 0;
     int64_t code = 0;                       /* the time of the last run of it */
-    bool ended = false;
+    bool is_code = true, ended = false;
 
     float median(void) const { return (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2; }
 
@@ -41,16 +41,23 @@ class fl_trial {
     /* To have a call wait takes time as well: code that is only just faster gains nothing. */
     bool gained(void) const { return median() < 32.0f / 33; }
 
-    /* By the code or the kernels; to have waited took time for so many calls. */
-    template <class Code, class Kernel> int run(Code run_code, Kernel run_kernel, size_t calls) {
-        const bool is_code = runs++ % 2 == 0;
+    /* They run by turns. */
+    bool is_turn_of_code(void) const { return is_code; }
+
+    /* To have waited took time for so many calls. */
+    template <class Run> int run_code(Run run, size_t calls) {
+        is_code = false;
         const auto begin = Clock::now();
-        const int status = is_code ? run_code() : run_kernel();
-        const int64_t time = (Clock::now() - begin).count();
-        if (is_code)
-            code = time + (int64_t)calls * CALL_NANOSECONDS;
-        else
-            compare(time);
+        const int status = run();
+        code = (Clock::now() - begin).count() + (int64_t)calls * CALL_NANOSECONDS;
+        return status;
+    }
+
+    template <class Run> int run_kernels(Run run) {
+        is_code = true;
+        const auto begin = Clock::now();
+        const int status = run();
+        compare((Clock::now() - begin).count());
         return status;
     }
 };

@@ -66,6 +66,14 @@ static inline fl_gather_fn fl_move_of_size(int64_t size) {
            : size == 8 ? fl_moves->gather[FL_I64][FL_K_I64]
                        : fl_moves->gather[FL_C128][FL_K_C128];
 }
+/* The same back to strided memory. */
+static inline fl_scatter_fn fl_move_back_of_size(int64_t size) {
+    return size == 1   ? fl_moves->scatter[FL_K_BOOL][FL_BOOL]
+           : size == 2 ? fl_moves->scatter[FL_K_RAW16][FL_I16]
+           : size == 4 ? fl_moves->scatter[FL_K_F32][FL_F32]
+           : size == 8 ? fl_moves->scatter[FL_K_I64][FL_I64]
+                       : fl_moves->scatter[FL_K_C128][FL_C128];
+}
 fl_pw_fn fl_bytecode_interpreter(bool streams);     /* streams: operands come from memory */
 void fl_kernels_init(void);                 /* picks the tables for the ISA level */
 

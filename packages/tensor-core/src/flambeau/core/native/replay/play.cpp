@@ -4,6 +4,7 @@
 #include "dispatch/caller.h"
 #include "dispatch/core.h"
 #include "runtime/even.h"
+#include <atomic>
 
 int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **) = nullptr;
 
@@ -76,15 +77,21 @@ int run_for_caller(const fl_kernel_run &run, const fl_program_step &step) {
     return status;
 }
 
-void run_loop(fl_program_step &step) {
-    if (step.work <= FL_GRAIN) {
-        step.code(step.words.data(), 0, step.work);
-        return;
+int run_loop(fl_program_step &step) {
+    const int64_t total = step.code.total;
+    std::atomic<bool> has_memory{true};
+    auto run = [&](int64_t begin, int64_t end) {
+        if (!step.code.run_some(step.words, begin, end))
+            has_memory = false;
+    };
+    if (total <= FL_GRAIN) {
+        run(0, total);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        fl_parallel(total, fl_even_grain(total, FL_GRAIN, FL_CHUNK_UNIT), run);
+        Py_END_ALLOW_THREADS
     }
-    Py_BEGIN_ALLOW_THREADS
-    fl_parallel_for(step.work, fl_even_grain(step.work, FL_GRAIN, FL_CHUNK_UNIT), step.code,
-                    step.words.data());
-    Py_END_ALLOW_THREADS
+    return has_memory ? 0 : (PyErr_NoMemory(), -1);
 }
 
 int run_rows(const fl_program_step &step) {
@@ -114,8 +121,7 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
     case FL_STEP_RUN:
         return run_for_caller(recorder->runs[step.index], step);
     case FL_STEP_LOOP:
-        run_loop(step);
-        return 0;
+        return run_loop(step);
     case FL_STEP_ROWS:
         return run_rows(step);
     case FL_STEP_MAKE:

@@ -110,15 +110,18 @@ static void put_number(std::vector<int64_t> &words, PyObject *o) {
     words.insert(words.end(), bits, bits + 2);
 }
 
-/* ("loop", address, total, extents, numbers, geometry) */
+/* ("loop", address, total, extents, numbers, geometry, moved, offsets) */
 int fl_program::add_loop(PyObject *o) {
     PyObject *extents = PyTuple_GET_ITEM(o, 3), *numbers = PyTuple_GET_ITEM(o, 4);
     PyObject *geometry = PyTuple_GET_ITEM(o, 5);
     steps.emplace_back();
     fl_program_step &step = steps.back();
     step.kind = FL_STEP_LOOP;
-    step.code = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 1));
-    step.work = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
+    step.code.run = (fl_chunk_fn)PyLong_AsVoidPtr(PyTuple_GET_ITEM(o, 1));
+    step.code.total = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
+    if (fl_read_moved(PyTuple_GET_ITEM(o, 6), step.code) < 0 ||
+        fl_read_longs(PyTuple_GET_ITEM(o, 7), step.code.offsets) < 0)
+        return -1;
     Py_ssize_t n = PyTuple_GET_SIZE(extents);
     step.words.resize((size_t)n);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++)
@@ -127,7 +130,7 @@ int fl_program::add_loop(PyObject *o) {
         step.words.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(geometry, i)));
     for (Py_ssize_t i = 0; i < n; i++) {
         const fl_extent &p = recorder->extents[PyLong_AsSize_t(PyTuple_GET_ITEM(extents, i))];
-        point_to((char **)&step.words[(size_t)i], p.memory, p.start);
+        point_to((char **)&step.words[(size_t)i], p.memory, p.start + step.code.offset((size_t)i));
     }
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -24,7 +24,7 @@ struct fl_program_step {
     int64_t work = 0;
     std::vector<fl_tensor *> outs;
     std::shared_ptr<fl_packed_weight> weight;   /* RUN: that it may read packed, or NULL */
-    fl_chunk_fn code = nullptr;
+    fl_code code;                   /* LOOP: what runs, how much, and which operands are moved */
     std::vector<int64_t> words;     /* LOOP: addresses, numbers, geometry */
     fl_step rows;                   /* ROWS: what runs over the calls of a queue of its own */
     std::shared_ptr<fl_queue> calls;

@@ -181,11 +181,11 @@ def test_inputs_of_one_shape_and_the_copies_are_one_loop():
     assert "[4, 6]: relu tanh clone clone; reads 1, writes 2" in step.explain()
 
 
-def test_results_between_others_keep_the_vectors_of_the_loop():
+def test_results_between_others_are_in_the_loop_that_makes_them():
     step = jit.compile(lambda x: flambeau.stack([x.relu(), x.tanh()], -1))
     step(flambeau.randn(4, 6))
     assert [line.split(";")[0].strip() for line in step.explain().splitlines()[1:]] == [
-        "[4, 6]: relu tanh", "[4, 6]: clone clone"]
+        "[4, 6]: relu tanh clone clone"]
 
 
 def test_one_that_gains_nothing_runs_at_once():
