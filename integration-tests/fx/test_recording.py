@@ -202,7 +202,8 @@ def test_a_tracer_may_look_into_modules():
     assert module(x).tolist() == net(x).tolist()
 
 
-def test_a_tracer_may_record_its_own_way():
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_tracer_may_record_its_own_way(constant):
     class Named(fx.Tracer):
         kinds = []
 
@@ -218,7 +219,7 @@ def test_a_tracer_may_record_its_own_way():
         def forward(self, x):
             return x * self.scale
 
-    net, tracer = Scaled(), Named()
+    net, tracer = Scaled(), Named(param_shapes_constant=constant)
     module = fx.GraphModule(net, tracer.trace(net))
     assert tracer.kinds == ["placeholder", "get_attr", "call_function"]
     assert module(flambeau.ones(2)).tolist() == [2.0, 3.0]

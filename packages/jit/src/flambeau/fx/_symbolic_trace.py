@@ -153,9 +153,11 @@ class Tracer(TracerBase):
         if path is None:
             return value
         if path not in cache:
-            made: dict[str, Any] = {"proxy_factory_fn": lambda node: ParameterProxy(
-                self, node, path, value)} if self.param_shapes_constant else {}
-            cache[path] = self.create_proxy("get_attr", path, (), {}, **made)
+            how: dict[str, Any] = {}        # a tracer's own create_proxy may not take it
+            taken = inspect.signature(self.create_proxy).parameters
+            if self.param_shapes_constant and "proxy_factory_fn" in taken:
+                how["proxy_factory_fn"] = lambda node: ParameterProxy(self, node, path, value)
+            cache[path] = self.create_proxy("get_attr", path, (), {}, **how)
         return cache[path]
 
     def get_fresh_qualname(self, prefix: str) -> str:
