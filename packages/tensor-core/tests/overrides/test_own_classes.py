@@ -1,4 +1,4 @@
-"""What `Tensor.__new__` holds that a subclass's own `__new__` calls with data."""
+"""Classes of programs: what their `__new__` passes to `Tensor`, and what is asked of other ones."""
 from __future__ import annotations
 
 import pytest
@@ -64,3 +64,19 @@ def test_classes_that_fill_themselves_still_do():
     assert Inherited([1]).tolist() == [1.0]
     blank = Tensor.__new__(Named)
     assert blank.numel() in (0, 1)
+
+
+def test_questions_are_shown_to_classes_that_are_no_tensors():
+    class Like:
+        def __init__(self, values):
+            self.values = values
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*(each.values if isinstance(each, cls) else each for each in args))
+
+    like = Like(flambeau.ones(2, 3, dtype=flambeau.complex64))
+    assert flambeau.is_complex(like) and not flambeau.is_floating_point(like)
+    assert flambeau.numel(like) == 6
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
+        flambeau.is_complex(3)
