@@ -1,6 +1,9 @@
 /* Blocks of bytes. What memcpy streams is only larger than every cache of the machine together. */
 #include "common/kernels/blocks.h"
 #include "common/kernels/block_copies.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
