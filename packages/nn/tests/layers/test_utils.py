@@ -86,9 +86,15 @@ def test_vector_and_back():
     net = nn.Linear(2, 2)
     vector = utils.parameters_to_vector(net.parameters())
     assert tuple(vector.shape) == (6,)
-    utils.vector_to_parameters(flambeau.arange(6.0), net.parameters())
+    weight, vector = net.weight, flambeau.arange(6.0)
+    utils.vector_to_parameters(vector, net.parameters())
+    assert net.weight is weight and weight.requires_grad and weight.is_leaf
     assert net.weight.tolist() == [[0.0, 1.0], [2.0, 3.0]]
     assert net.bias.tolist() == [4.0, 5.0]
+    vector.mul_(2)
+    assert net.bias.tolist() == [8.0, 10.0]
+    utils.vector_to_parameters(flambeau.arange(12.0, requires_grad=True)[::2], net.parameters())
+    assert net.weight.tolist() == [[0.0, 2.0], [4.0, 6.0]] and net.weight.grad_fn is None
     with pytest.raises(ValueError, match="5 elements, the parameters have 6"):
         utils.vector_to_parameters(flambeau.zeros(5), net.parameters())
     with pytest.raises(TypeError, match="not list"):

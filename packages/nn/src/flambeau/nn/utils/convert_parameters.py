@@ -29,11 +29,13 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy the pieces of a vector into parameters: the opposite of ``parameters_to_vector``.
+    """Make parameters views of the pieces of a vector: the opposite of ``parameters_to_vector``.
+
+    What is written to the vector later changes the parameters, and they have its dtype.
 
     Args:
         vec: As many elements as the parameters have together.
-        parameters: What is overwritten.
+        parameters: What is given other memory.
 
     Raises:
         TypeError: ``vec`` is not a tensor.
@@ -55,8 +57,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
             f"the vector has {vec.numel()} elements, the parameters have {wanted} together"
         )
     start = 0
-    with flambeau.no_grad():
-        for parameter in listed:
-            stop = start + parameter.numel()
-            parameter.copy_(vec[start:stop].reshape(parameter.shape))
-            start = stop
+    for parameter in listed:
+        stop = start + parameter.numel()
+        parameter.data = vec[start:stop].view_as(parameter).data
+        start = stop
