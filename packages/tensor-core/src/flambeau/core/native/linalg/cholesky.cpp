@@ -19,6 +19,17 @@ template <class T> void clear_side(T *a, int64_t n, bool above) {
         std::fill(a + c * n + (above ? 0 : c + 1), a + c * n + (above ? c : n), T(0));
 }
 
+/* The first minor whose root is no number: LAPACK may let these pass. */
+template <class T> int first_nan(const T *a, int n) {
+    for (int i = 0; i < n; i++) {
+        typename fl_number<T>::real root;
+        memcpy(&root, a + (int64_t)i * (n + 1), sizeof root);   /* the real part comes first */
+        if (root != root)
+            return i + 1;
+    }
+    return 0;
+}
+
 /* factor(matrix) for every one: what it returns is kept. */
 template <class T, class Factor>
 int factor_each(char *data, const fl_stack &s, bool upper, int32_t *info, const Factor &factor) {
@@ -47,7 +58,7 @@ int cholesky_stack(char *data, const fl_stack &s, bool upper, int32_t *info) {
         int status = 0;
         if (n)
             potrf(upper ? "U" : "L", &n, a, &n, &status, 1);
-        return status;
+        return status ? status : first_nan(a, n);
     });
 }
 
