@@ -239,7 +239,8 @@ def _is_by_element(item: Loop | Kernel) -> bool:
 def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:
     """The rows of an item's pieces: ``None`` for what is read in some other order.
 
-    ``None`` altogether where the item cannot run in rows; results have to lie row after row.
+    ``None`` altogether where the item cannot run in rows; results have to lie row after row, but
+    for parts of what calls compute, whose rows have one stride.
     """
     is_unrolled = isinstance(item, Loop) and item.is_unrolled
     if not is_unrolled and not all(piece.is_contiguous for piece in item.writes):

@@ -104,14 +104,14 @@ class Loop:
     def add(self, call: Call) -> None:
         """Join a call."""
         self.calls.append(call)
-        reads, made = call.places()
+        reads, made = call.addresses()
         for piece, number, offset in reads:
             if piece not in self.made and piece not in self.loads:
-                self._place(self.loads, piece, number, offset)
+                self._note(self.loads, piece, number, offset)
         for piece, number, offset in made:
-            self._place(self.made, piece, number, offset)
+            self._note(self.made, piece, number, offset)
 
-    def _place(self, where: dict[Piece, int], piece: Piece, number: int, offset: int) -> None:
+    def _note(self, where: dict[Piece, int], piece: Piece, number: int, offset: int) -> None:
         where[piece] = number
         if offset:
             self.offsets[piece] = offset

@@ -97,7 +97,7 @@ def _digits(piece: Piece, strides: Sequence[int]) -> list[tuple[int, int]]:
 
 
 #: A piece, the number of a value, and bytes from that value's first element.
-Place = tuple[Piece, int, int]
+Address = tuple[Piece, int, int]
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,11 @@ class Call:
         """Whether it reduces pieces, element by element, which its first argument holds."""
         return bool(self.args) and isinstance(self.args[0], tuple) and bool(self.sources)
 
-    def places(self) -> tuple[list[Place], list[Place]]:
+    def addresses(self) -> tuple[list[Address], list[Address]]:
         """Where what it reads and writes lies: the value, and bytes from its first element."""
         sources = iter(self.sources)
         values = [*self.args, *self.outs]
-        found: list[list[Place]] = [[], []]
+        found: list[list[Address]] = [[], []]
         for number, value in enumerate(values, self.first):
             parts = value if number == self.first and self.is_fold else (value,)
             if not isinstance(parts[0], Piece):

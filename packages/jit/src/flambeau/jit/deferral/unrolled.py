@@ -17,9 +17,9 @@ from flambeau.jit.deferral.pieces import Call, Piece
 from flambeau.jit.region import FOLDS
 
 #: Longer dimensions the core's kernels reduce in another order.
-MOST_ELEMENTS = 7
+MAX_ELEMENTS = 7
 #: Calls that may come of one plan's.
-MOST_CALLS = 96
+MAX_CALLS = 96
 _DTYPES = ("float32", "float64")
 
 
@@ -73,7 +73,7 @@ def unroll(calls: Sequence[Call], held: Collection[int]) -> list[Call]:
     for call in calls:
         cut = cuts.get(call.number)
         made += [call] if cut is None else _parts(call, cut)
-    return made if len(made) <= max(MOST_CALLS, len(calls)) else list(calls)
+    return made if len(made) <= max(MAX_CALLS, len(calls)) else list(calls)
 
 
 def _reduction(call: Call) -> Cut | None:
@@ -87,7 +87,7 @@ def _reduction(call: Call) -> Cut | None:
         return None
     dim, ndim = call.argument("dim"), len(source.shape)
     dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
-    if len(dims) != 1 or not ndim or not 1 < source.shape[dims[0]] <= MOST_ELEMENTS:
+    if len(dims) != 1 or not ndim or not 1 < source.shape[dims[0]] <= MAX_ELEMENTS:
         return None
     return Cut(ndim, dims[0] % ndim, source.shape[dims[0]], len(result.shape) == ndim)
 
@@ -117,8 +117,8 @@ def _parts(call: Call, cut: Cut) -> list[Call]:
         source = call.reads[0]
         return [replace(call, args=(tuple(cut.part(source, k) for k in numbers), *call.args[1:]),
                         sources=(source, *call.outs))]
-    whole = tuple(piece for piece in (*call.args, *call.outs) if isinstance(piece, Piece))
-    return [replace(call, outs=tuple(cut.part(piece, k) for piece in call.outs), sources=whole,
+    pieces = tuple(piece for piece in (*call.args, *call.outs) if isinstance(piece, Piece))
+    return [replace(call, outs=tuple(cut.part(piece, k) for piece in call.outs), sources=pieces,
                     args=tuple(cut.part(arg, k) if isinstance(arg, Piece) else arg
                                for arg in call.args))
             for k in numbers]

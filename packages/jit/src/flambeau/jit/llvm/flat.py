@@ -15,7 +15,6 @@ from flambeau.jit.llvm.segment import CONTIGUOUS, FIXED, STRIDED
 #: an element; then size and stride, in elements, of each dimension, inner ones first.
 Moved = tuple[tuple[int, ...], ...]
 
-
 #: Elements of a row from which on code of few instructions takes less time without moving them.
 PLAIN_SHORT, PLAIN_LENGTH = 64, 16
 

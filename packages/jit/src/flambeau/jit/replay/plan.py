@@ -138,8 +138,7 @@ def _add_runs(made: Steps, runs: Sequence[Any], start: int, stop: int, held: set
         chosen = [values[k] for k in operands]
         given = [_number(values[k], whole) for k, whole in zip(scalars, integers, strict=True)]
         numbered = tuple(extent[5] for extent in chosen)
-        made.add(("loop", address, total, numbered, tuple(given), words, moved,
-                  offsets),
+        made.add(("loop", address, total, numbered, tuple(given), words, moved, offsets),
                  {extent[0] for extent in chosen})
 
 

@@ -5,6 +5,7 @@ Install it with ``pip install flambeau-nn[tensorboard]``.
 
 from __future__ import annotations
 
-from .writer import FileWriter, SummaryWriter
+from .file_writer import FileWriter
+from .writer import SummaryWriter
 
 __all__ = ["FileWriter", "SummaryWriter"]

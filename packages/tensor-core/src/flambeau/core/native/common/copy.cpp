@@ -147,10 +147,11 @@ static Repeats repeats_of(const fl_strided &src, int ndim, const int64_t *shape)
  * times, the driver shares out the work better. */
 static bool copy_repeated(const fl_strided &dst, const fl_strided &src, int dtype, int kind,
                           int ndim, const int64_t *shape) {
-    const int64_t size = fl_itemsize(dtype), LEAST_BLOCK = 64, LEAST_ROW = 512, FEWEST = 64;
+    const int64_t size = fl_itemsize(dtype), MIN_BLOCK_BYTES = 64, MIN_ROW_BYTES = 512,
+                  MIN_TIMES = 64;
     const Repeats r = repeats_of(src, ndim, shape);
-    if (r.times < (r.outer == 1 ? FEWEST : 2) || fl_kind_size[kind] != size ||
-        (r.block == 1 ? r.times * size < LEAST_ROW : r.block * size < LEAST_BLOCK) ||
+    if (r.times < (r.outer == 1 ? MIN_TIMES : 2) || fl_kind_size[kind] != size ||
+        (r.block == 1 ? r.times * size < MIN_ROW_BYTES : r.block * size < MIN_BLOCK_BYTES) ||
         !fl_geometry_contiguous(ndim, shape, dst.strides))
         return false;
     fl_parallel(r.outer * r.times, FL_GRAIN / r.block + 1, [&](int64_t begin, int64_t end) {

@@ -4,11 +4,13 @@
  * elements takes longer to begin than to run. */
 #include "deferral/plan.h"
 #include "dispatch/pointwise.h"
+#include "runtime/even.h"
+#include <atomic>
 
 namespace {
 
 const int64_t ROOM_BYTES = 16384;           /* of all operands that are moved */
-const int64_t LEAST_PIECE = 256, LINE = 64;
+const int64_t MIN_PIECE_ELEMENTS = 256, LINE = 64;
 
 void move_rows(const fl_moved &m, char *memory, char *room, int64_t rows, int64_t cols) {
     const int64_t across = m.dims[0].second, down = rows > 1 ? m.dims[1].second : 0;
@@ -23,11 +25,11 @@ int64_t piece_of(const std::vector<fl_moved> &moved) {
     int64_t bytes = 0, row = LINE;
     for (const fl_moved &m : moved) {
         bytes += m.size;
-        if (m.has_shared_row() && m.dims[0].first <= LEAST_PIECE)
+        if (m.has_shared_row() && m.dims[0].first <= MIN_PIECE_ELEMENTS)
             row = m.dims[0].first;
     }
     const int64_t n = ROOM_BYTES / bytes;
-    return (n > LEAST_PIECE ? n : LEAST_PIECE) / row * row;
+    return (n > MIN_PIECE_ELEMENTS ? n : MIN_PIECE_ELEMENTS) / row * row;
 }
 
 }  // namespace
@@ -87,4 +89,14 @@ bool fl_code::run_some(std::vector<int64_t> &words, int64_t begin, int64_t end) 
                 m.move((char *)(uintptr_t)words[m.operand], rooms[m.room], at, n);
     }
     return true;
+}
+
+bool fl_code::run_all(std::vector<int64_t> &words) const {
+    std::atomic<bool> has_memory{true};
+    fl_parallel(total, fl_even_grain(total, FL_GRAIN, FL_CHUNK_UNIT),
+                [&](int64_t begin, int64_t end) {
+                    if (!run_some(words, begin, end))
+                        has_memory = false;
+                });
+    return has_memory;
 }

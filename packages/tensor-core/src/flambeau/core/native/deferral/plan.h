@@ -25,8 +25,10 @@ struct fl_code {
     std::vector<int64_t> offsets;               /* bytes from the values to operands; none: all 0 */
     int64_t offset(size_t operand) const { return offsets.empty() ? 0 : offsets[operand]; }
     void words(const fl_queue *q, std::vector<int64_t> &to) const;
-    /* Elements `begin` to `end`; false when there is no memory. */
+    /* Elements `begin` to `end`, or all of them in the thread pool; false when there is no memory.
+     * NOGIL. */
     bool run_some(std::vector<int64_t> &words, int64_t begin, int64_t end) const;
+    bool run_all(std::vector<int64_t> &words) const;
 };
 
 /* Where a value's rows lie: in its own memory, or in that of the thread that runs them. */

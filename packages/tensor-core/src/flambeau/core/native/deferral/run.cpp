@@ -6,9 +6,7 @@
 #include "deferral/watch.h"
 #include "random/taken.h"
 #include "runtime/epilogue.h"
-#include "runtime/even.h"
 #include "runtime/pool.h"
-#include <atomic>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
@@ -193,13 +191,9 @@ int run_backend_kernel(fl_queue *q, const fl_step &step) {
 int run_code(const fl_queue *q, const fl_code &code) {
     std::vector<int64_t> words;
     code.words(q, words);
-    std::atomic<bool> has_memory{true};
+    bool has_memory;
     Py_BEGIN_ALLOW_THREADS
-    fl_parallel(code.total, fl_even_grain(code.total, FL_GRAIN, FL_CHUNK_UNIT),
-                [&](int64_t begin, int64_t end) {
-                    if (!code.run_some(words, begin, end))
-                        has_memory = false;
-                });
+    has_memory = code.run_all(words);
     Py_END_ALLOW_THREADS
     return has_memory ? 0 : (PyErr_NoMemory(), -1);
 }

@@ -45,13 +45,13 @@ void write_elements(const fl_gather_walk &w, const int64_t *index, const char *f
 
 template <class T>
 void scatter_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
-                   int64_t b, int64_t e) {
+                      int64_t b, int64_t e) {
     write_elements<T>(w, index, from, to, b, e, [](T &target, T x) { target = x; });
 }
 
 template <class T>
 void add_elements(const fl_gather_walk &w, const int64_t *index, const char *from, char *to,
-               int64_t b, int64_t e) {
+                  int64_t b, int64_t e) {
     write_elements<T>(w, index, from, to, b, e,
                       [](T &target, T x) { target = fl_plus(target, x); });
 }

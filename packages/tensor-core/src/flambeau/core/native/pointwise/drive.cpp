@@ -69,8 +69,7 @@ void fill_row_values(const Loop &L, const Access *access, void *const *ptr, char
 }
 
 /* One kernel call per row. */
-void call_whole_rows(const Loop &L, void *const *ptr, const int64_t *step, int64_t rows,
-                     int64_t cols) {
+void call_rows(const Loop &L, void *const *ptr, const int64_t *step, int64_t rows, int64_t cols) {
     void *at[FL_PW_MAX_IN + FL_PW_MAX_OUT];
     for (int k = 0; k < L.n_all; k++)
         at[k] = ptr[k];
@@ -95,14 +94,14 @@ void call_groups(const Loop &L, const Access *access, void *const *ptr, char *co
             by[k] = filled ? cols * fl_kind_size[L.ops[k].kind] : step[k];
             at[k] = (char *)ptr[k] + (filled ? 0 : r * step[k]);
         }
-        call_whole_rows(L, at, by, n, cols);
+        call_rows(L, at, by, n, cols);
     }
 }
 
 /* One kernel call per chunk of a row, where an operand has one value per row or a result is
  * streamed. */
 void call_chunks(const Loop &L, const Access *access, void *const *ptr, char *const *origin,
-               const int64_t *step, int64_t rows, int64_t cols) {
+                 const int64_t *step, int64_t rows, int64_t cols) {
     int64_t chunk = cols;
     for (int k = 0; k < L.n_in; k++)
         if (access[k] == ROW_VALUE && chunk > CHUNK_ELEMENTS / 2)
@@ -218,7 +217,7 @@ void run_tile(const Loop &L, const Access *access, Tiles &tiles, const int64_t *
     else if (has_values || (by_rows && L.piece))
         call_chunks(L, access, ptr, origin, step, rows, cols);
     else if (by_rows)
-        call_whole_rows(L, ptr, step, rows, cols);
+        call_rows(L, ptr, step, rows, cols);
     else
         L.fn(L.code, ptr, ptr + L.n_in, L.scalars, planes * rows * cols);
     for (int k = L.n_in; k < L.n_all; k++)

@@ -147,12 +147,17 @@ inline int64_t choose_piece(const Loop &L, int64_t n) {
     return fits ? 0 : PIECE_BYTES / (widest < 4 ? 4 : widest);
 }
 
-/* Whether some operand is read or written as it lies only row by row, or has one value per row. */
-inline bool rows_lie_apart(const Loop &L) {
+/* Whether an operand is read or written as it lies only row by row. */
+inline bool rows_lie_apart(const Loop &L, const fl_operand &o) {
+    return !converts(o) && o.strides[0] == 1 && o.strides[1] != L.cols;
+}
+
+/* Whether calls row by row may be of use: some operand lies so, or has one value per row. */
+inline bool has_rows(const Loop &L) {
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
-        const bool as_it_lies = !converts(o) && o.strides[0] == 1 && o.strides[1] != L.cols;
-        if (as_it_lies || (k < L.n_in && o.strides[0] == 0 && !is_number(L, o)))
+        const bool has_values = k < L.n_in && o.strides[0] == 0 && !is_number(L, o);
+        if (has_values || rows_lie_apart(L, o))
             return true;
     }
     return false;
@@ -171,7 +176,7 @@ inline bool tiles_are_copies(const Loop &L) {
     for (int k = 0; k < L.n_all; k++) {
         const fl_operand &o = L.ops[k];
         const bool is_filled = k < L.n_in && L.cols == L.shape[0] && is_shared_row(L, o);
-        if (!converts(o) && o.strides[0] == 1 && o.strides[1] != L.cols && !is_filled)
+        if (rows_lie_apart(L, o) && !is_filled)
             return true;
     }
     return false;
@@ -197,7 +202,7 @@ inline void choose_tile(Loop &L) {
     if (L.rows > n1)
         L.rows = n1;
     const int64_t least = tiles_are_copies(L) ? ROW_CALL_ELEMENTS : FILLED_ROW_ELEMENTS;
-    L.row_calls = L.cols >= least && rows_lie_apart(L);
+    L.row_calls = L.cols >= least && has_rows(L);
     if (L.row_calls && nothing_moves(L)) {
         if (!has_number(L))             /* long rows stream better than many short ones */
             L.cols = n0 < 16 * tile ? n0 : 16 * tile;

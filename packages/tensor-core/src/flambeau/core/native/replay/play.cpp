@@ -3,8 +3,6 @@
 #include "deferral/deferral.h"
 #include "dispatch/caller.h"
 #include "dispatch/core.h"
-#include "runtime/even.h"
-#include <atomic>
 
 int (*fl_remake_graph)(PyObject *, fl_tensor **, fl_tensor **) = nullptr;
 
@@ -78,17 +76,12 @@ int run_for_caller(const fl_kernel_run &run, const fl_program_step &step) {
 }
 
 int run_loop(fl_program_step &step) {
-    const int64_t total = step.code.total;
-    std::atomic<bool> has_memory{true};
-    auto run = [&](int64_t begin, int64_t end) {
-        if (!step.code.run_some(step.words, begin, end))
-            has_memory = false;
-    };
-    if (total <= FL_GRAIN) {
-        run(0, total);
+    bool has_memory;
+    if (step.code.total <= FL_GRAIN) {
+        has_memory = step.code.run_some(step.words, 0, step.code.total);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        fl_parallel(total, fl_even_grain(total, FL_GRAIN, FL_CHUNK_UNIT), run);
+        has_memory = step.code.run_all(step.words);
         Py_END_ALLOW_THREADS
     }
     return has_memory ? 0 : (PyErr_NoMemory(), -1);

@@ -98,8 +98,7 @@ __attribute__((noinline)) void take_steps(U *__restrict out, const U *__restrict
         out[i] = *in;
 }
 
-/* Strided elements, side by side. Every second element has a loop of its own where that is made of
- * shuffles. */
+/* Strided elements, side by side. */
 template <class U>
 inline void collect_units(U *__restrict out, const U *__restrict in, int64_t rows, int64_t cols,
                           int64_t s1, int64_t s0) {

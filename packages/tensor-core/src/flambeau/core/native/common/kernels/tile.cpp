@@ -206,13 +206,13 @@ void scatter_strided(const Conversion &how, char *out, const char *in, int64_t r
 
 /* Fewer elements of a row are moved side by side before they are converted, and fewer in all are
  * moved row by row where all rows are the same. */
-const int64_t LEAST_CONVERTED = 64, LEAST_REPEATED = 256;
+const int64_t MIN_CONVERTED_ELEMENTS = 64, MIN_REPEATED_ELEMENTS = 256;
 
 FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64_t rows,
                        int64_t cols, int64_t s1, int64_t s0) {
     char *out = (char *)tile;
     const char *in = (const char *)src;
-    if (s1 == 0 && s0 != 0 && rows > 1 && rows * cols >= LEAST_REPEATED) {
+    if (s1 == 0 && s0 != 0 && rows > 1 && rows * cols >= MIN_REPEATED_ELEMENTS) {
         gather_by(how, tile, src, 1, cols, 0, s0);
         return repeat_block(out, cols * how.to, rows);
     }
@@ -220,7 +220,7 @@ FL_ONCE void gather_by(const Conversion &how, void *tile, const void *src, int64
         return collect(how.to, out, in, rows, cols, s1, s0);
     if (s0 == 0 && cols > 1)
         return gather_values(how, out, in, rows, cols, s1);
-    if (s0 != 1 || (rows > 1 && s1 != cols && cols < LEAST_CONVERTED))
+    if (s0 != 1 || (rows > 1 && s1 != cols && cols < MIN_CONVERTED_ELEMENTS))
         return gather_strided(how, out, in, rows, cols, s1, s0);
     convert_block(how, out, in, rows, cols, cols, s1);
 }
@@ -231,7 +231,7 @@ FL_ONCE void scatter_by(const Conversion &how, void *dst, const void *tile, int6
     const char *in = (const char *)tile;
     if (!how.row)
         return spread(how.to, out, in, rows, cols, s1, s0);
-    if (s0 != 1 || (rows > 1 && s1 != cols && cols < LEAST_CONVERTED))
+    if (s0 != 1 || (rows > 1 && s1 != cols && cols < MIN_CONVERTED_ELEMENTS))
         return scatter_strided(how, out, in, rows, cols, s1, s0);
     convert_block(how, out, in, rows, cols, s1, cols);
 }
