@@ -149,3 +149,34 @@ def test_a_function_stays_where_a_module_of_its_name_is_imported():
         torch.autograd.gradcheck = 3
         print(torch.autograd.gradcheck)
     """) == ["True", "True True", "3"]
+
+
+def test_derivatives_are_compared_as_closely_as_pytorch_does():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    program = """
+        import {0}
+        from {0}.autograd import Function, gradcheck, gradgradcheck
+        error = 0.0
+        class Square(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * grad * ctx.saved_tensors[0] * (1 + error)
+        class Cube(Square):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x ** 3
+            @staticmethod
+            def backward(ctx, grad):
+                return 3 * grad * Square.apply(ctx.saved_tensors[0])
+        x = {0}.tensor([0.5, 2.0], dtype={0}.double, requires_grad=True)
+        for error in (0.0, 5e-4, 5e-3):
+            print(gradcheck(Square.apply, x, raise_exception=False),
+                  gradgradcheck(Cube.apply, x, raise_exception=False))
+    """
+    assert lines(program.format("torch")) == ["True True", "True True", "False False"]
+    assert lines(program.format("flambeau")) == ["True True", "False False", "False False"]
