@@ -12,6 +12,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -157,6 +158,24 @@ def test_objects_that_refer_to_each_other(format):
 
 
 @FORMATS
+def test_functions_with_some_arguments(format):
+    nested = partial(partial(flambeau.add, flambeau.ones(2)), alpha=2)
+    nested.note = "kept"
+    saved = {"sum": partial(flambeau.sum, dim=0), "add": nested, "class": partial(Frozen, a=3)}
+    with pytest.raises(FileError, match="asks for 'functools.partial'.*not permitted"):
+        again(saved, format)
+    found = again(saved, format, weights_only=False)
+    assert found["sum"](flambeau.ones(2, 3)).tolist() == [2, 2, 2]
+    assert found["add"](flambeau.ones(2)).tolist() == [3, 3] and found["add"].note == "kept"
+    assert found["class"]() == Frozen(3)
+    own = partial(again, format=format)
+    with pytest.raises(FileError, match="neither a class nor a function of this library"):
+        again(own, format, weights_only=False)
+    with serialization.safe_globals([partial, again]):
+        assert again(own, format)(5) == 5
+
+
+@FORMATS
 def test_what_no_file_can_name(format):
     class Local:
         pass
@@ -198,6 +217,8 @@ HOSTILE = {
     "through a module": Call(Name("flambeau.serialization", "sys.modules.get"), "os"),
     "module": Name("flambeau.serialization", "sys"),
     "partial": Call(Name("functools", "partial"), 1),
+    "partial of a function": Call(Name("functools", "partial"), Name("flambeau", "load")),
+    "partial of the standard library": Call(Name("functools", "partial"), Name("os", "system")),
     "metaclass": Call(Name("builtins", "type"), "X", (), {}),
     "factory": Call(Name("collections", "defaultdict"), Name("os", "getcwd")),
     "own function": Call(Name("flambeau", "load"), "x"),
@@ -225,6 +246,11 @@ def _with_path(value, target):
 
 
 @pytest.mark.parametrize("program", [
+    _new(Name("functools", "partial"), Name("flambeau", "load")),
+    _new(Name("functools", "partial"), Name("flambeau", "abs"),
+         state=(Name("flambeau", "load"), (), {}, None)),
+    code(Call(Name("functools", "partial"), Name("flambeau", "abs"),
+              state=(Name("builtins", "list"), (), {}, None))) + b".",
     _new(Name("builtins", "type"), "X", (), {}), _new(Name("subprocess", "Popen")),
     code(Call(Name("builtins", "set"), [1], state={"a": 1})) + b".",
     code(Call(Name(Color.__module__, "Color"), 1, state={"_value_": 2})) + b".",

@@ -67,6 +67,11 @@ HOMES = {
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "_logging.set_logs": "marks",
+    **dict.fromkeys((
+        "_C.PyTorchFileReader", "_C.PyTorchFileWriter", "PyTorchFileReader", "PyTorchFileWriter",
+        "serialization._is_torchscript_zip", "serialization._is_zipfile",
+        "serialization._open_zipfile_reader", "serialization._open_zipfile_writer"),
+        "compiled.zip_records"),
     "serialization.MAP_LOCATION": "types", "serialization.FILE_LIKE": "types",
     "_dynamo.reset": "marks",
     **dict.fromkeys(("_dynamo.OptimizedModule", "_dynamo.eval_frame.OptimizedModule",

@@ -8,6 +8,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import flambeau.core.io.arrays as arrays
+import flambeau.core.io.numpy_random as numpy_random
 import flambeau.core.io.objects as objects
 from flambeau.core import _core
 from flambeau.core.io.errors import fail
@@ -25,7 +26,7 @@ def attach(value: Any, state: Any) -> None:
     """Give an object the state that a pickle has for it."""
     if type(value) in (dict, OrderedDict):
         _attach_metadata(value, state)
-    elif (setter := arrays.setter(value)) is not None:
+    elif (setter := arrays.setter(value) or numpy_random.setter(value)) is not None:
         setter(value, state)
     elif isinstance(value, _STATELESS) or type(value) in (deque, Counter, defaultdict):
         fail(f"the file sets attributes of a {type(value).__name__}, which has none in data")
@@ -131,5 +132,6 @@ _REFUSED = {
 
 #: All of it by name.
 NAMES: dict[str, Any] = {
-    **arrays.NAMES, **{name: Named(name, build) for name, build in _BUILDERS.items()},
+    **arrays.NAMES, **numpy_random.NAMES,
+    **{name: Named(name, build) for name, build in _BUILDERS.items()},
     **{name: Refused(text) for name, text in _REFUSED.items()}}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copyreg
 import sys
 from enum import Enum
+from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -98,6 +99,8 @@ def parts_of(obj: Any, path: str) -> dict[str, Any]:
 
 def set_state(obj: Any, state: Any) -> None:
     """Give an object its state, by its class's ``__setstate__`` or as attributes."""
+    if isinstance(obj, partial) and (not isinstance(state, tuple) or state[0] is not obj.func):
+        fail("a partial of the file has another function than it was made of")
     setter = getattr(obj, "__setstate__", None)
     if setter is not None:
         setter(state)

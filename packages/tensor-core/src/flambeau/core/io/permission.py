@@ -14,6 +14,7 @@ import sys
 from collections import Counter, OrderedDict, deque
 from collections import defaultdict as _defaultdict
 from enum import Enum
+from functools import partial
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -40,10 +41,13 @@ _TYPES: dict[str, type] = {
 #: Data classes of the standard library, by module: permitted with ``weights_only=False``.
 _STANDARD = {
     "argparse": ("Namespace",), "types": ("SimpleNamespace",),
+    "functools": ("partial",),
     "datetime": ("date", "time", "datetime", "timedelta", "timezone"),
     "decimal": ("Decimal",), "fractions": ("Fraction",), "uuid": ("UUID",),
     "pathlib": ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"),
 }
+#: Modules whose functions compute with what they are given.
+_COMPUTING = (f"{_LIBRARY}nn.", f"{_LIBRARY}core.composites.")
 #: Python's own modules under names of other systems and versions.
 _HIDDEN = ("nt", "posix", "__builtin__", "copy_reg", "commands")
 _NO_CALLS: tuple[type, ...] = (int, float, bool, str, object, bytes, bytearray, tuple)
@@ -143,12 +147,14 @@ class Permission:
         """An object of a class, on which ``__init__`` was not called."""
         if not isinstance(cls, type) or issubclass(cls, type) or not isinstance(args, tuple):
             fail(f"the file wants an object of {shown(cls)}, which is no class; it is damaged")
+        _check_bound(cls, *args)
         return cls.__new__(cls, *args)
 
     def call(self, thing: Any, args: Any) -> Any:
         """The result of a call, where the program permits it."""
         if not isinstance(args, tuple):
             fail("the file has a call without arguments; it is damaged")
+        _check_bound(thing, *args)
         granted = any(thing is other for other in _granted.values())
         if not granted and isinstance(thing, type) and \
                 any(isinstance(arg, _core.Tensor) for arg in args):
@@ -161,6 +167,19 @@ class Permission:
             return thing(*args)
         fail(f"the file wants to call {shown(thing)}, which could do anything; if you trust it, "
              "write flambeau.serialization.add_safe_globals([...]) with it")
+
+
+def _check_bound(thing: Any, function: Any = None, *more: Any) -> None:
+    """Let a file bind arguments to what computes, not to functions that open files or run code."""
+    if not isinstance(thing, type) or not issubclass(thing, partial):
+        return
+    known = isinstance(function, type | partial | _core.Operator) or \
+        any(function is other for other in _granted.values()) or \
+        isinstance(function, FunctionType) and own_module(function).startswith(_COMPUTING)
+    if not known or more:
+        fail(f"the file wants a partial of {shown(function)}, which is neither a class nor an "
+             "operator, nor a function of nn; name it in "
+             "flambeau.serialization.add_safe_globals([...]) if files may have it")
 
 
 def _is_data(thing: Any) -> bool:

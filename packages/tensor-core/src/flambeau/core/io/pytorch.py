@@ -19,6 +19,7 @@ from flambeau import rooms
 from flambeau.core import _core
 from flambeau.core.io.checkpoint_tensors import STORAGES
 from flambeau.core.io.npy import elements
+from flambeau.core.io.numpy_random import is_random
 from flambeau.core.io.objects import loaded_numpy
 from flambeau.core.io.pickle_writer import Call, Global, Outside, PickleWriter
 from flambeau.core.io.pytorch_names import home_in_pytorch
@@ -65,16 +66,24 @@ def writer(obj: Any) -> Callable[[Any], None]:
     def write(file: Any) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, content in members:
-                _write_member(archive, name, content)
+                write_member(archive, name, content)
             for key, flat in enumerate(storages.flats):
-                _write_member(archive, f"data/{key}", elements(flat))
-            _write_member(archive, "version", b"3\n")
+                write_member(archive, f"data/{key}", elements(flat))
+            write_member(archive, "version", b"3\n")
 
     return write
 
 
-def _write_member(archive: zipfile.ZipFile, name: str, content: Any) -> None:
-    info = zipfile.ZipInfo(f"{_FOLDER}/{name}")
+def write_member(archive: zipfile.ZipFile, name: str, content: Any, folder: str = _FOLDER) -> None:
+    """Write a member whose content begins at a multiple of 64 bytes.
+
+    Args:
+        archive: Open for writing.
+        name: Of the member, in its folder.
+        content: Its bytes.
+        folder: Where it lies.
+    """
+    info = zipfile.ZipInfo(f"{folder}/{name}")
     assert archive.fp is not None
     start = archive.fp.tell() + _LOCAL_HEADER + len(info.filename) + _ZIP64_FIELD + 4
     filler = -start % _ALIGNMENT
@@ -122,6 +131,9 @@ class _Storages:
             return Call(Global("torch", "Size"), (tuple(obj),))
         if _is_of_numpy(obj):
             return _reduced(obj, path)
+        if is_random(obj):
+            function, arguments, state = (*obj.__reduce_ex__(2), None)[:3]
+            return Call(Global(function.__module__, function.__name__), arguments, state)
         return None
 
     def _storage(self, storage: Any) -> Outside:

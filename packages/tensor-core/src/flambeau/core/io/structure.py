@@ -10,6 +10,7 @@ import sys
 from collections import OrderedDict
 from numbers import Complex, Integral, Real
 
+import flambeau.core.io.numpy_random as numpy_random
 import flambeau.core.io.objects as objects
 import flambeau.core.io.storages as storages
 import flambeau.core.io.unusual_tensors as unusual
@@ -98,6 +99,9 @@ class _Encoder:
             return {"m": [number, dtype, self.tensor(elements, path)]}
         if objects.is_array(obj):
             return {"n": [number, self.tensor(objects.array_tensor(obj, path), path)]}
+        if numpy_random.is_random(obj):
+            kind, parts = numpy_random.parts_of(obj)
+            return {"rng": [number, kind, [self.node(part, path) for part in parts]]}
         if (name := objects.name_of(obj)) is not None:
             return {"g": [number, name]}
         parts = objects.parts_of(obj, path)
@@ -274,6 +278,10 @@ class _Decoder:
         number, node = value
         return self.objects.setdefault(number, objects.array_of(self.value(node)))
 
+    def random(self, value):
+        number, kind, nodes = value
+        return self.objects.setdefault(number, numpy_random.joined(kind, self.values(nodes)))
+
     def named(self, value):
         number, name = value
         return self.objects.setdefault(number, self.permission.find(name))
@@ -322,6 +330,7 @@ _CONTAINERS = {
     "j": lambda self, value: unusual.meta_tensor(*value),
     "m": _Decoder.storage,
     "n": _Decoder.array,
+    "rng": _Decoder.random,
     "g": _Decoder.named,
     "w": lambda self, value: unusual.with_attributes(*self.values(value)),
     "x": _Decoder.object,
