@@ -31,10 +31,15 @@ void swap_dims(fl_reduce_source *s, int a, int b) {
     s->mask = (s->mask & ~(1ull << a | 1ull << b)) | (uint64_t)fb << a | (uint64_t)fa << b;
 }
 
+/* What is read again and again is the outermost: rows stay rows, columns stay columns. */
+inline bool lies_inside(int64_t stride, int64_t other) {
+    return stride && (other == 0 || stride < other);
+}
+
 /* Kept dimensions never pass each other; reduced ones only where order does not matter. */
 void sort_by_stride(fl_reduce_source *s, bool ordered) {
     for (int i = 1; i < s->ndim; i++)
-        for (int j = i; j > 0 && s->strides[j - 1] < s->strides[j]; j--) {
+        for (int j = i; j > 0 && lies_inside(s->strides[j - 1], s->strides[j]); j--) {
             bool a = reduced(*s, j - 1), b = reduced(*s, j);
             if (a == b && (!a || ordered))
                 break;

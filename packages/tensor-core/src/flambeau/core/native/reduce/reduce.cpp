@@ -146,8 +146,26 @@ void reduce_short_columns(const Job &j) {
                         });
 }
 
+/* Sums of complex numbers that lie side by side. */
+bool has_pairs(const Job &j) {
+    return j.reduce == FL_REDUCE_SUM && j.type <= FL_K_F64 && j.p.inner == 2 && j.p.step == 2 &&
+           j.p.n >= 16 && 2 * j.p.n <= FL_REDUCE_PIECE && j.p.dtype == fl_dtype_of_kind[j.p.kind];
+}
+
+void sum_pairs(const Job &j) {
+    fl_parallel(j.p.outer, fl_row_grain(2 * j.p.n), [&](int64_t b, int64_t e) {
+        for (int64_t o = b; o < e; o++)
+            kernels->sum_pairs[j.type](j.p.data + o * j.p.outer_step * j.size, 2 * j.p.n,
+                                       j.out + 2 * o * j.size);
+    });
+}
+
 int reduce_columns(const Job &j) {
     const fl_reduce_plan &p = j.p;
+    if (has_pairs(j)) {
+        sum_pairs(j);
+        return 0;
+    }
     if (fl_has_short_columns(p)) {
         reduce_short_columns(j);
         return 0;
@@ -232,6 +250,8 @@ int reduce_converted(const fl_reduce_source &s, int reduce, void *out) {
 }
 
 int reduce_source(fl_reduce_source s, int reduce, void *out) {
+    if (reduce != FL_REDUCE_PROD && fl_reduce_repeats(s))
+        return fl_reduce_repeated(s, reduce, out);
     fl_reduce_source original = s;
     fl_reduce_plan plan;
     switch (fl_reduce_make_plan(&s, false, &plan)) {

@@ -67,6 +67,10 @@ fl_plan_result fl_reduce_plan_in_place(fl_reduce_source *s, bool ordered, fl_red
 
 /* Reduce a source that is not empty into kept results of its kind (FL_REDUCE_SUM and so on). */
 int fl_reduce_all(const fl_reduce_source &s, int reduce, void *out);
+/* Whether dimensions repeat the same elements. These are reduced once, a sum is multiplied, and
+ * results of what is kept are repeated; not of products. */
+bool fl_reduce_repeats(const fl_reduce_source &s);
+int fl_reduce_repeated(const fl_reduce_source &s, int reduce, void *out);
 /* The same of elements as they are in memory, for which there is a kernel (FL_REDUCE_U8 ...). */
 int fl_reduce_as_they_lie(const fl_reduce_plan &plan, int reduce, int type, void *out);
 

@@ -130,6 +130,48 @@ const char *shared_format(const fl_value &list) {
     return format;
 }
 
+/* A shape and strides without one dimension. */
+struct Without {
+    int64_t shape[FL_MAX_DIMS], strides[FL_MAX_DIMS];
+    fl_tensor view = {};
+
+    Without(const fl_tensor *t, int dim) {
+        for (int d = 0; d < t->ndim; d++)
+            if (d != dim) {
+                shape[view.ndim] = t->shape[d];
+                strides[view.ndim++] = t->strides[d];
+            }
+        view.shape = shape;
+        view.strides = strides;
+    }
+};
+
+/* Results of stack(): the tensors have one element along the new dimension, and without it suggest
+ * a memory format. They are laid out as if joined along the next dimension, which is then split. */
+void spec_in_stacked_format(const fl_value &list, int dim, fl_spec *s) {
+    const char *format = nullptr;
+    if (s->ndim < 5 || dim == s->ndim - 1)
+        return;
+    for (uint32_t i = 0; i < list.len; i++) {
+        if (list.ts[i]->ndim != s->ndim || list.ts[i]->shape[dim] != 1)
+            return;
+        const Without bare(list.ts[i], dim);
+        format = fl_suggested_format(&bare.view);
+        if (!format)
+            return;
+    }
+    fl_spec joined = *s;
+    joined.ndim--;
+    for (int d = dim; d < joined.ndim; d++)
+        joined.shape[d] = s->shape[d + 1];
+    joined.shape[dim] *= s->shape[dim];
+    fl_spec_in_format(&joined, format);
+    for (int d = 0; d < s->ndim; d++)
+        s->strides[d] = joined.strides[d > dim ? d - 1 : d];
+    s->strides[dim] *= s->shape[dim + 1];
+    s->layout = FL_L_STRIDED;
+}
+
 }  // namespace
 
 extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec *outs) {
@@ -152,6 +194,7 @@ extern "C" int fl_infer_cat(const fl_op *op, const fl_value *in, int n, fl_spec 
     outs->shape[dim] = total;
     outs->dtype = (uint8_t)joined_dtype(list);
     fl_spec_in_format(outs, shared_format(list));
+    spec_in_stacked_format(list, dim, outs);
     return 0;
 }
 

@@ -11,6 +11,22 @@ int sort_kind(int dtype) {
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
 }
 
+/* Lines of one element that is repeated are in order. */
+int copy_repeated(const fl_tensor *self, int dim, fl_tensor *const *outs) {
+    const int64_t n = self->shape[dim];
+    Scratch room((size_t)n * sizeof(int64_t));
+    if (!room.ok())
+        return -1;
+    int64_t *order = room.as<int64_t>(), steps[FL_MAX_DIMS] = {};
+    for (int64_t i = 0; i < n; i++)
+        order[i] = i;
+    steps[dim] = 1;
+    fl_copy_tensor(outs[0], self);
+    fl_copy_strided(fl_strided{outs[1]->data, FL_I64, outs[1]->strides},
+                    fl_strided{(char *)order, FL_I64, steps}, self->ndim, self->shape);
+    return 0;
+}
+
 }  // namespace
 
 extern "C" int fl_infer_sort(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
@@ -33,6 +49,8 @@ extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_ten
     bool descending = fl_value_true(in[2]);
     if (fl_wrap_dim(op, in[1].i, self->ndim, &dim) < 0)
         return -1;
+    if (self->ndim && self->strides[dim] == 0 && self->shape[dim] > 1 && self->numel > 0)
+        return copy_repeated(self, dim, outs);
     LinesIn x(self, dim, kind);
     LinesOut values(outs[0], dim, kind), positions(outs[1], dim, FL_K_I64);
     if (!x.ok() || !values.ok() || !positions.ok())

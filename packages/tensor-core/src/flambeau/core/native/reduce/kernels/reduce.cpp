@@ -46,8 +46,15 @@ template <class Op, class T> Lanes<T> reduce_long(const T *p, int64_t rounds) {
     return total;
 }
 
-template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc) {
+/* A row of at least one set of lanes. */
+template <class Op, class T> FL_TIGHT Lanes<T> reduce_to_lanes(const T *p, int64_t n) {
     constexpr int64_t STEP = SETS * Lanes<T>::COUNT;
+    int64_t rounds = n / STEP;
+    Lanes<T> v = reduce_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
+    return rounds ? both<Op>(reduce_long<Op, T>(p, rounds), v) : v;
+}
+
+template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc) {
     const T *p = (const T *)x;
     if (n < Lanes<T>::COUNT) {
         T value = Op::neutral();
@@ -56,11 +63,18 @@ template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc
         *(T *)acc = value;
         return;
     }
-    int64_t rounds = n / STEP;
-    Lanes<T> v = reduce_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
-    if (rounds)
-        v = both<Op>(reduce_long<Op, T>(p, rounds), v);
-    *(T *)acc = reduce_lanes<Op, T>(v);
+    *(T *)acc = reduce_lanes<Op, T>(reduce_to_lanes<Op, T>(p, n));
+}
+
+/* The even and the odd lanes apart: a row of complex numbers. */
+template <class T> void sum_pairs(const void *x, int64_t n, void *acc) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    T lane[COUNT];
+    reduce_to_lanes<Sum<T>, T>((const T *)x, n).store(lane);
+    for (int half = COUNT / 2; half > 1; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    memcpy(acc, lane, 2 * sizeof(T));
 }
 
 /* Eight rows as a tree. */
@@ -160,4 +174,5 @@ void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, voi
 
 extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {REDUCTIONS(reduce_row),
                                                               REDUCTIONS(reduce_columns),
-                                                              REDUCTIONS(more_columns)};
+                                                              REDUCTIONS(more_columns),
+                                                              {sum_pairs<float>, sum_pairs<double>}};
