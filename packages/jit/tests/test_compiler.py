@@ -180,3 +180,18 @@ def test_marks_that_change_nothing():
         assert mark(double) is double
     assert compiler.cudagraph_mark_step_begin() is None
     assert compiler.is_dynamo_compiling is compiler.is_compiling is compiling.is_compiling
+
+
+def test_reset_forgets_graphs_of_other_backends():
+    made = []
+
+    def backend(module, inputs):
+        made.append(module)
+        return module.forward
+
+    fn = compiler.compile(lambda x: x + 1, backend=backend)
+    for _ in range(2):
+        assert fn(flambeau.ones(2)).tolist() == [2, 2]
+    assert len(made) == 1
+    compiler.reset()
+    assert fn(flambeau.ones(2)).tolist() == [2, 2] and len(made) == 2

@@ -65,3 +65,5 @@ def reset() -> None:
     kernels.KERNELS.clear()
     if "flambeau.jit.replay.call" in sys.modules:
         sys.modules["flambeau.jit.replay.call"].forget_programs()
+    if "flambeau.jit.replay.graphs" in sys.modules:
+        sys.modules["flambeau.jit.replay.graphs"].forget_graphs()

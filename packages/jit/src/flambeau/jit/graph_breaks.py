@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 from flambeau.jit.errors import GraphBreakError
@@ -16,14 +17,27 @@ _COMPUTED_WITH = frozenset({"item()", "int()", "float()", "index", "tolist()", "
 _NUMBERS = frozenset({"item()", "int()", "float()"})
 
 
-def _is_part_of_graph(what: str) -> bool:
-    """Whether a graph of PyTorch's compiler would go on where values are read."""
+def ends_graph(what: str, reader: FrameType) -> bool:
+    """Whether a graph of PyTorch's compiler would end where values are read.
+
+    Args:
+        what: How, ``"item()"``.
+        reader: The frame that reads.
+    """
+    return _prints(reader) or not _is_part_of_graph(what, reader)
+
+
+def _prints(reader: FrameType) -> bool:
+    return reader.f_globals.get("__name__") == "flambeau.core.printing"
+
+
+def _is_part_of_graph(what: str, reader: FrameType) -> bool:
     if what not in _COMPUTED_WITH and what != "bool()":
         return False
     from flambeau.jit import branches
     from flambeau.jit.locations import caller_frame, is_ours
 
-    reader, user = sys._getframe(2), caller_frame()
+    user = caller_frame()
     if what in _NUMBERS:
         return is_ours(reader.f_code.co_filename) or not branches.decides_branch(reader)
     if what != "bool()":
@@ -43,14 +57,14 @@ def refuse_read(tensor: Any, what: str) -> None:
     Raises:
         GraphBreakError: a graph of PyTorch's compiler would end here.
     """
-    prints = sys._getframe(1).f_globals.get("__name__") == "flambeau.core.printing"
-    if not prints and _is_part_of_graph(what):
+    reader = sys._getframe(1)
+    if not ends_graph(what, reader):
         return
     from flambeau.jit.locations import caller
 
     raise GraphBreakError(
-        f"compile(fullgraph=True): at {caller()} {'repr()' if prints else what} takes values of a "
-        f"tensor of shape {list(tensor.shape)} to Python, "
+        f"compile(fullgraph=True): at {caller()} {'repr()' if _prints(reader) else what} takes "
+        f"values of a tensor of shape {list(tensor.shape)} to Python, "
         f"{'where they decide a branch, ' if what in _NUMBERS else ''}which ends the graph. "
         "Compute with tensors instead (flambeau.where for a condition), read behind the call, or "
         "leave out fullgraph")

@@ -33,6 +33,7 @@ COMPILER_SETTINGS = ("_jit_set_", "_jit_override_can_fuse_", "_jit_can_fuse_", "
 MARKS = frozenset((
     "_dynamo.allow_in_graph", "_dynamo.assume_constant_result", "_dynamo.disable",
     "_dynamo.disallow_in_graph", "_dynamo.forbid_in_graph", "_dynamo.mark_dynamic",
+    "_dynamo.maybe_mark_dynamic", "_dynamo.run", "_dynamo.skip",
     "_dynamo.mark_static", "_dynamo.mark_static_address", "_dynamo.nonstrict_trace",
     "_jit_internal._copy_to_script_wrapper", "_jit_internal._drop", "_jit_internal.export",
     "_jit_internal.ignore", "_jit_internal.unused", "jit._drop", "jit._overload_method",

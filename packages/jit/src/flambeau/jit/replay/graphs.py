@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, NamedTuple, cast
+from weakref import WeakSet
 
 import flambeau
 from flambeau import fx, nn
@@ -30,6 +31,7 @@ from .warned import guard_filters
 
 #: Graphs of a function, for other arguments or states; then it runs as it is.
 MOST_GRAPHS = 8
+_EVERY: WeakSet[Graphed] = WeakSet()
 
 
 class Entry(NamedTuple):
@@ -187,6 +189,7 @@ class Graphed:
         self.fn, self.backend, self.fullgraph = fn, backend, fullgraph
         self.entries: list[Entry] = []
         self.refusal = ""
+        _EVERY.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not bridge.may_record():
@@ -263,3 +266,9 @@ class Graphed:
         if self.fullgraph:
             raise GraphBreakError(text)
         warnings.warn(text, stacklevel=4)
+
+
+def forget_graphs() -> None:
+    """Have each function be made graphs of anew."""
+    for each in list(_EVERY):
+        each.entries, each.refusal = [], ""

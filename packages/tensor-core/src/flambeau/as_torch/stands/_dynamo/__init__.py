@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import rooms
+from flambeau.as_torch.stands._dynamo import config as config
+from flambeau.as_torch.stands._dynamo import exc as exc
+from flambeau.as_torch.stands._dynamo.explaining import explain as explain
+from flambeau.as_torch.stands.marks import reset as reset
 
 #: What ``compile`` gives for a module: programs look for ``_orig_mod`` in such objects.
 OptimizedModule = rooms.import_module(f"{rooms.PREFIX}jit.modules").wrapping_class(
@@ -53,20 +57,3 @@ def is_dynamo_supported() -> bool:
 
 def graph_break(msg: str = "") -> None:
     """Do nothing: a compiled function is called with Python's own control flow around it."""
-
-
-class patch:
-    """Settings of PyTorch's compilers for a while: there are none here that they could change."""
-
-    def __init__(self, *names_and_values: Any, **changes: Any) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def __call__(self, function: Any) -> Any:
-        """What is decorated, as it is."""
-        return function

@@ -1,0 +1,19 @@
+"""Errors of PyTorch's tracer, for programs that catch them."""
+from __future__ import annotations
+
+from flambeau import rooms
+
+Unsupported = rooms.import_module(f"{rooms.PREFIX}jit.errors").GraphBreakError
+TorchDynamoException = Unsupported      # the only one of them that is raised here
+
+
+class BackendCompilerFailed(RuntimeError):
+    """Never raised: errors of a backend come as they are."""
+
+
+class InternalTorchDynamoError(RuntimeError):
+    """Never raised."""
+
+
+class UserError(RuntimeError):
+    """Never raised."""
