@@ -1,14 +1,17 @@
 """How the machines of a run learn which is which, and where their processes meet."""
 from __future__ import annotations
 
-import argparse
 import socket
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .store import DistStoreError
 
+if TYPE_CHECKING:
+    from .launcher.api import LaunchConfig
+
+DEFAULT_HOST, DEFAULT_MASTER_PORT = "127.0.0.1", 29500
 DEFAULT_PORT = 29400               # where machines meet, if an endpoint names none
 PATIENCE = timedelta(minutes=10)
 
@@ -31,49 +34,47 @@ def free_port() -> int:
 _stores: dict[str, Any] = {}       # one for each endpoint, in all attempts of a run
 
 
-def meet(options: argparse.Namespace, machines: int, attempt: int) -> Node:
-    """Learn this machine's number, by the command line or by meeting the others.
+def meet(config: LaunchConfig, attempt: int) -> Node:
+    """Learn this machine's number, by the configuration or by meeting the others.
 
     Args:
-        options: The command line.
-        machines: How many machines take part.
+        config: Of the run.
         attempt: How often all have begun before.
 
     Raises:
-        SystemExit: The command line does not say where machines meet.
+        SystemExit: The configuration does not say where machines meet.
         DistStoreError: The others did not come.
     """
-    if options.standalone:
-        return Node(0, "127.0.0.1", free_port())
-    if options.rdzv_backend == "static":
-        if not 0 <= options.node_rank < machines:
-            raise SystemExit(f"torchrun: --node-rank {options.node_rank} of {machines} machines; "
-                             f"give 0 to {machines - 1}")
-        host, _, port = options.rdzv_endpoint.partition(":")
-        return Node(options.node_rank, host or options.master_addr,
-                    int(port or options.master_port) + attempt)
-    if options.rdzv_backend != "c10d":
-        raise SystemExit(f"torchrun: --rdzv-backend {options.rdzv_backend}; there are static and "
+    host, _, port = config.rdzv_endpoint.partition(":")
+    machines = config.min_nodes
+    if config.rdzv_backend == "static":
+        rank = int(config.rdzv_configs.get("rank", 0))
+        if not 0 <= rank < machines:
+            raise SystemExit(f"torchrun: --node-rank {rank} of {machines} machines; give 0 to "
+                             f"{machines - 1}")
+        return Node(rank, host or DEFAULT_HOST, int(port or DEFAULT_MASTER_PORT) + attempt)
+    if config.rdzv_backend != "c10d":
+        raise SystemExit(f"torchrun: --rdzv-backend {config.rdzv_backend}; there are static and "
                          "c10d")
-    if machines == 1 and not options.rdzv_endpoint:
-        return Node(0, "127.0.0.1", free_port())
-    if not options.rdzv_endpoint:
+    if machines == 1 and port in ("", "0"):
+        return Node(0, DEFAULT_HOST, free_port())
+    if not config.rdzv_endpoint:
         raise SystemExit("torchrun: --rdzv-backend c10d: give --rdzv-endpoint HOST:PORT, the "
                          "address of one of the machines")
-    return _met(options, machines, attempt)
+    return _met(config, attempt)
 
 
-def _met(options: argparse.Namespace, machines: int, attempt: int) -> Node:
-    store = _stores.get(options.rdzv_endpoint)
+def _met(config: LaunchConfig, attempt: int) -> Node:
+    store = _stores.get(config.rdzv_endpoint)
     if store is None:
-        store = _stores[options.rdzv_endpoint] = _opened(options.rdzv_endpoint)
-    run = f"{options.rdzv_id}/{attempt}"
+        store = _stores[config.rdzv_endpoint] = _opened(config.rdzv_endpoint)
+    run = f"{config.run_id}/{attempt}"
     rank = store.add(f"{run}/nodes", 1) - 1
-    if rank >= machines:
-        raise SystemExit(f"torchrun: {machines} machines have met already at "
-                         f"{options.rdzv_endpoint}")
+    if rank >= config.min_nodes:
+        raise SystemExit(f"torchrun: {config.min_nodes} machines have met already at "
+                         f"{config.rdzv_endpoint}")
     if rank == 0:
-        store.set(f"{run}/address", f"{options.local_addr or store.local_address} {free_port()}")
+        store.set(f"{run}/address", f"{config.local_addr or store.local_address} {free_port()}")
     address, port = store.get(f"{run}/address").decode().split()
     return Node(rank, address, int(port))
 

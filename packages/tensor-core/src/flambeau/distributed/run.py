@@ -10,16 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import uuid
 from collections.abc import Sequence
 
-from .agent import Plan, run_workers
-from .nodes import meet
+from .elastic.multiprocessing import DefaultLogsSpecs, Std
+from .launcher.api import LaunchConfig, elastic_launch
+from .nodes import DEFAULT_HOST, DEFAULT_MASTER_PORT
+from .workers import LOCAL_RANK
 
-__all__ = ["main", "parser"]
+__all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
 
 
-def parser() -> argparse.ArgumentParser:
+def get_args_parser() -> argparse.ArgumentParser:
     """What the command line is read with."""
     made = argparse.ArgumentParser(
         prog="torchrun", description="Start a program in several processes.",
@@ -34,8 +35,8 @@ def parser() -> argparse.ArgumentParser:
            help="how many processes a machine runs: a number, auto, cpu or gpu")
     option("node-rank", type=int, default=int(os.environ.get("PET_NODE_RANK", 0)),
            help="the number of this machine, from 0")
-    option("master-addr", default="127.0.0.1", help="the address of machine 0")
-    option("master-port", type=int, default=29500, help="a port that is free there")
+    option("master-addr", default=DEFAULT_HOST, help="the address of machine 0")
+    option("master-port", type=int, default=DEFAULT_MASTER_PORT, help="a port that is free there")
     option("standalone", action="store_true", help="one machine, with any port that is free")
     option("rdzv-backend", default="static",
            help="static: --node-rank and --master-addr are given; c10d: machines meet at "
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     option("local-addr", default="", help="the address of this machine for the others")
     option("log-dir", default="", help="where --redirects writes")
     here("-r", "--redirects", default="0",
-         help="write output to files: 1 stdout, 2 stderr, 3 both")
+         help="write output to files: 1 stdout, 2 stderr, 3 both; or by local rank, 0:1,1:3")
     here("-m", "--module", action="store_true", help="the program is a module, as in python -m")
     option("no-python", action="store_true", help="the program is an executable")
     here("training_script", help="the program")
@@ -58,8 +59,18 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
+    """What a command line says.
+
+    Args:
+        args: What stands behind the program's name; the process's by default.
+    """
+    return get_args_parser().parse_args(args)
+
+
 def _processes(given: str) -> int:
     """How many processes a machine runs."""
+    given = str(given)
     if given.isdigit() and int(given) > 0:
         return int(given)
     if given == "cpu":
@@ -77,48 +88,74 @@ def _processes(given: str) -> int:
 
 def _machines(given: str) -> int:
     """How many machines take part: of a range, the least."""
-    least = given.partition(":")[0]
+    least = str(given).partition(":")[0]
     if not least.isdigit() or int(least) < 1:
         raise SystemExit(f"torchrun: --nnodes {given}; give a number above 0")
     return int(least)
 
 
+def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
+    """A configuration, the first word of what is started, and the other words.
+
+    Args:
+        args: What ``parse_args`` gave.
+
+    Raises:
+        SystemExit: They cannot be meant together.
+    """
+    endpoint = args.rdzv_endpoint
+    if args.standalone:
+        backend, endpoint = "c10d", ""
+    elif (backend := args.rdzv_backend) == "static" and not endpoint:
+        endpoint = f"{args.master_addr}:{args.master_port}"
+    config = LaunchConfig(
+        machines := 1 if args.standalone else _machines(args.nnodes), machines,
+        _processes(args.nproc_per_node),
+        DefaultLogsSpecs(args.log_dir, Std.from_str(args.redirects)), run_id=args.rdzv_id,
+        role=args.role, rdzv_endpoint=endpoint, rdzv_backend=backend,
+        rdzv_configs={"rank": args.node_rank}, max_restarts=args.max_restarts,
+        monitor_interval=args.monitor_interval, start_method=args.start_method,
+        local_addr=args.local_addr)
+    words = _command(args)
+    if not getattr(args, "use_env", True):
+        words.append(f"--local-rank={LOCAL_RANK}")
+    return config, words[0], words[1:]
+
+
 def _command(options: argparse.Namespace) -> list[str]:
+    words = [options.training_script, *options.training_script_args]
     if options.no_python:
         if options.module:
             raise SystemExit("torchrun: --no-python and --module exclude each other")
-        return [options.training_script, *options.training_script_args]
-    start = [sys.executable, "-u", *(["-m"] if options.module else [])]
-    return [*start, options.training_script, *options.training_script_args]
+        return words
+    return [sys.executable, "-u", *(["-m"] if options.module else []), *words]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; exits with 1 when a process failed.
+def run(args: argparse.Namespace) -> None:
+    """Run what a command line says.
 
     Args:
-        arguments: What stands behind the program's name; the process's by default.
+        args: What ``parse_args`` gave.
+
+    Raises:
+        ChildFailedError: A process failed, and so did all restarts.
     """
-    options = parser().parse_args(arguments)
-    local = _processes(options.nproc_per_node)
-    machines = 1 if options.standalone else _machines(options.nnodes)
-    run_id = options.rdzv_id if options.rdzv_id != "none" else str(uuid.uuid4())
-    for attempt in range(options.max_restarts + 1):
-        node = meet(options, machines, attempt)
-        environment = {
-            "GROUP_RANK": node.rank, "GROUP_WORLD_SIZE": machines,
-            "LOCAL_WORLD_SIZE": local, "WORLD_SIZE": local * machines,
-            "ROLE_WORLD_SIZE": local * machines, "ROLE_NAME": options.role,
-            "MASTER_ADDR": node.address, "MASTER_PORT": node.port,
-            "TORCHELASTIC_RESTART_COUNT": attempt, "TORCHELASTIC_RUN_ID": run_id,
-            "TORCHELASTIC_MAX_RESTARTS": options.max_restarts,
-        }
-        plan = Plan(_command(options), local, node.rank * local, environment,
-                    options.monitor_interval, options.redirects, options.log_dir, attempt)
-        failure = run_workers(plan)
-        if failure is None:
-            return
-        print(f"torchrun: {failure}", file=sys.stderr, flush=True)
-    sys.exit(1)
+    config, first, words = config_from_args(args)
+    if config.nproc_per_node > 1:  # processes that all use all cores would be in each other's way
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    elastic_launch(config, first)(*words)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command line.
+
+    Args:
+        args: What stands behind the program's name; the process's by default.
+
+    Raises:
+        ChildFailedError: A process failed, and so did all restarts.
+    """
+    run(parse_args(args))
 
 
 if __name__ == "__main__":
