@@ -11,6 +11,28 @@ int sort_kind(int dtype) {
     return kind == FL_K_BOOL ? FL_K_I64 : kind;
 }
 
+int sort_lines(const fl_op *op, const fl_lines &job, const char *x, char *values,
+               int64_t *positions) {
+    if (fl_sort_short_lines(job, x, values, positions))
+        return 0;
+    const int64_t n = job.n, bytes = n * fl_kind_size[job.kind];
+    bool failed = false;
+    fl_parallel(job.lines, (fl_row_grain(n) + 7) / 8, [&](int64_t b, int64_t e) {
+        Scratch room(fl_sort_room(job.kind, n));
+        if (!room.ok()) {
+            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+            return;
+        }
+        for (int64_t i = b; i < e; i++)
+            fl_sort_line(job.kind, x + i * bytes, n, job.descending, room.as<void>(),
+                         values + i * bytes, positions + i * n);
+    });
+    if (failed)
+        return fl_error(FL_MEMORY_ERROR, "%s: no memory to sort lines of %lld elements",
+                        fl_op_title(op), (long long)n);
+    return 0;
+}
+
 /* Lines of one element that is repeated are in order. */
 int copy_repeated(const fl_tensor *self, int dim, fl_tensor *const *outs) {
     const int64_t n = self->shape[dim];
@@ -57,22 +79,10 @@ extern "C" int fl_run_sort(const fl_op *op, const fl_value *in, int n_in, fl_ten
         return -1;
     if (self->numel == 0)
         return 0;
-    int64_t n = self->ndim ? self->shape[dim] : 1, lines = self->numel / n;
-    int64_t bytes = n * fl_kind_size[kind];
-    bool failed = false;
-    fl_parallel(lines, (fl_row_grain(n) + 7) / 8, [&](int64_t b, int64_t e) {
-        Scratch room(fl_sort_room(kind, n));
-        if (!room.ok()) {
-            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-            return;
-        }
-        for (int64_t i = b; i < e; i++)
-            fl_sort_line(kind, x.as<char>() + i * bytes, n, descending, room.as<void>(),
-                         values.as<char>() + i * bytes, positions.as<int64_t>() + i * n);
-    });
-    if (failed)
-        return fl_error(FL_MEMORY_ERROR, "%s: no memory to sort lines of %lld elements",
-                        fl_op_title(op), (long long)n);
+    int64_t n = self->ndim ? self->shape[dim] : 1;
+    if (sort_lines(op, fl_lines{kind, self->numel / n, n, n, descending}, x.as<char>(),
+                   values.as<char>(), positions.as<int64_t>()) < 0)
+        return -1;
     values.commit();
     positions.commit();
     return 0;

@@ -33,3 +33,12 @@ size_t fl_sort_room(int kind, int64_t n);
 /* values and positions: sorted stably; kind float32, float64 or int64; values may be x. */
 void fl_sort_line(int kind, const void *x, int64_t n, bool descending, void *room, void *values,
                   int64_t *positions);
+
+/* The first k elements, in order, of lines that lie one behind the other. */
+struct fl_lines {
+    int kind;
+    int64_t lines, n, k;
+    bool descending;
+};
+/* The same of all lines at once; false where they are long, or not enough of them. */
+bool fl_sort_short_lines(const fl_lines &job, const char *x, char *values, int64_t *positions);

@@ -80,6 +80,8 @@ size_t room_for(const Job &j) {
 
 int run_lines(const fl_op *op, const Job &j, int64_t lines, const char *x, char *values,
               int64_t *positions) {
+    if (fl_sort_short_lines(fl_lines{j.kind, lines, j.n, j.k, j.largest}, x, values, positions))
+        return 0;
     int64_t size = fl_kind_size[j.kind];
     bool failed = false;
     fl_parallel(lines, fl_row_grain(j.n), [&](int64_t b, int64_t e) {
