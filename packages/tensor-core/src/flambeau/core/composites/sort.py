@@ -75,7 +75,8 @@ def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
     if x.ndim == 1 and not (return_inverse or return_counts):
         return _op["masked_select"](x, firsts)
     starts = _op["view"](_op["nonzero"](firsts), (-1,))
-    results = [_op["index_select"](x, dim, starts)]
+    results = [_op["masked_select"](x, firsts) if x.ndim == 1 else
+               _op["index_select"](x, dim, starts)]
     if return_inverse:
         numbers = _op["sub"](_op["cumsum"](firsts, 0), 1)
         if order is not None:

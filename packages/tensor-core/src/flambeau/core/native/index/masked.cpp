@@ -47,21 +47,9 @@ int64_t count_before_chunks(const uint8_t *mask, int64_t n, int64_t *positions) 
     return total;
 }
 
-/* Below, masks are often random, so nothing branches on an element: every one is written, and the
- * position moves on where the mask holds. The count of the piece's elements ends the loop, so that
- * nothing is written behind the last. */
-template <class T>
-void select_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
-                  int64_t e) {
-    const T *x = (const T *)from;
-    T *out = (T *)to + at;
-    int64_t count = count_ones(mask + b, e - b);
-    for (int64_t i = b, k = 0; k < count; i++) {
-        out[k] = x[i];
-        k += mask[i] != 0;
-    }
-}
-
+/* Masks are often random, so nothing branches on an element: every one is read, and the position
+ * moves on where the mask holds. The count of the piece's elements ends the loop, so that nothing
+ * is read behind the last. */
 template <class T>
 void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
                   int64_t e) {
@@ -85,39 +73,14 @@ int64_t next_row(const fl_tensor *t, int64_t *outer) {
     return 0;
 }
 
-/* The positions of the true elements of a line; where there are few, 32 or eight are passed at
- * a time. */
-void list_line(const uint8_t *mask, int64_t *out, int64_t b, int64_t e) {
-    int64_t count = count_ones(mask + b, e - b), i = b;
-    for (int64_t k = 0; k < count;) {
-        uint64_t eight = 1, all[4] = {1};
-        if (i + 32 <= e)
-            memcpy(all, mask + i, 32);
-        if (!(all[0] | all[1] | all[2] | all[3])) {
-            i += 32;
-            continue;
-        }
-        if (i + 8 <= e)
-            memcpy(&eight, mask + i, 8);
-        if (!eight) {
-            i += 8;
-            continue;
-        }
-        for (int j = 0; j < 8 && k < count; j++, i++) {
-            out[k] = i;
-            k += mask[i] != 0;
-        }
-    }
-}
-
 /* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
 void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
     int nd = t->ndim;
     if (nd == 0)
         return;
-    if (nd == 1)
-        return list_line(mask, out, b, e);
     int64_t count = count_ones(mask + b, e - b), width = t->shape[nd - 1];
+    if (nd == 1)
+        return FL_PICK(fl_index_kernels)->list(mask, b, e, count, out);
     int64_t outer[FL_MAX_DIMS], column = b % width, rest = b / width;
     for (int d = nd - 2; d >= 0; d--) {
         outer[d] = rest % t->shape[d];
@@ -178,9 +141,11 @@ extern "C" int fl_run_masked_select(const fl_op *op, const fl_value *in, int,
     if (count_before_chunks(bits, n, positions.as<int64_t>()) != outs[0]->numel)
         return fl_error(FL_RUNTIME_ERROR, "%s: the mask changed while it was read",
                         fl_op_title(op));
+    const int64_t size = fl_itemsize(self->dtype);
+    const fl_choose_fn choose = FL_PICK(fl_index_kernels)->choose[__builtin_ctz((unsigned)size)];
     fl_parallel(n, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(self->dtype), select_piece, bits, x.data(), out.data(),
-                   positions.as<int64_t>()[b / PIECE_ELEMENTS], b, e)
+        choose(bits + b, x.data() + b * size, e - b, count_ones(bits + b, e - b),
+               out.data() + positions.as<int64_t>()[b / PIECE_ELEMENTS] * size);
     });
     out.commit();
     return 0;

@@ -36,6 +36,87 @@ int64_t count(const uint8_t *mask, int64_t n) {
     return total;
 }
 
+/* Masks are often random, so nothing branches on an element: every one is written, and the position
+ * moves on where the mask holds. The count ends the loop, so that nothing is written behind the
+ * last. Where there are few, 32 or eight are passed at a time. */
+void list(const uint8_t *mask, int64_t begin, int64_t end, int64_t count, int64_t *out) {
+    int64_t i = begin, k = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    const __m512i in_turn = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+#endif
+    while (k < count) {
+        uint64_t eight = 1, all[4] = {1};
+        if (i + 32 <= end)
+            memcpy(all, mask + i, 32);
+        if (!(all[0] | all[1] | all[2] | all[3])) {
+            i += 32;
+            continue;
+        }
+        if (i + 8 <= end)
+            memcpy(&eight, mask + i, 8);
+        if (!eight) {
+            i += 8;
+            continue;
+        }
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+        if (i + 8 <= end && k + 8 <= count) {
+            const __m128i bytes = _mm_cvtsi64_si128((long long)eight);
+            const __mmask8 found = (__mmask8)_mm_test_epi8_mask(bytes, bytes);
+            const __m512i at = _mm512_add_epi64(in_turn, _mm512_set1_epi64(i));
+            _mm512_storeu_si512(out + k, _mm512_maskz_compress_epi64(found, at));
+            k += __builtin_popcount(found);
+            i += 8;
+            continue;
+        }
+#endif
+        for (int j = 0; j < 8 && k < count; j++, i++) {
+            out[k] = i;
+            k += mask[i] != 0;
+        }
+    }
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+/* The elements of a register that the mask names, side by side, and how many. */
+inline int select_register(const uint8_t *mask, const uint32_t *x, uint32_t *out) {
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)mask);
+    const __mmask16 found = _mm_test_epi8_mask(bytes, bytes);
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(found, _mm512_loadu_si512(x)));
+    return __builtin_popcount(found);
+}
+inline int select_register(const uint8_t *mask, const uint64_t *x, uint64_t *out) {
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)mask);
+    const __mmask8 found = (__mmask8)_mm_test_epi8_mask(bytes, bytes);
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi64(found, _mm512_loadu_si512(x)));
+    return __builtin_popcount(found);
+}
+#endif
+
+/* As in list(). */
+template <class T>
+void select(const uint8_t *mask, const void *from, int64_t n, int64_t count, void *to) {
+    const T *x = (const T *)from;
+    T *out = (T *)to;
+    int64_t i = 0, k = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+        constexpr int64_t AT_ONCE = 64 / sizeof(T);
+        for (; i + AT_ONCE <= n && k + AT_ONCE <= count; i += AT_ONCE)
+            k += select_register(mask + i, x + i, out + k);
+    }
+#endif
+    for (; k < count; i++) {
+        out[k] = x[i];
+        k += mask[i] != 0;
+    }
+}
+
+struct Pair {
+    uint64_t half[2];
+};
+
 }  // namespace
 
-extern const fl_index_kernels FL_LEVEL(fl_index_kernels) = {within, count};
+extern const fl_index_kernels FL_LEVEL(fl_index_kernels) = {
+    within, count, list,
+    {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>, select<Pair>}};
