@@ -41,10 +41,27 @@ void reduce_short_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
     });
 }
 
-/* Rows of the plan, in pieces that are prepared in a buffer. */
+/* n elements, prepared in a buffer where there is no kernel that prepares and sums. */
+void reduce_piece(const Job &j, const void *x, int64_t n, void *buffer, char *out) {
+    if (j.sums())
+        return maps->sum[j.map][j.kind](x, n, out);
+    j.prepare(x, buffer, n);
+    reduce_kernels->row[j.reduce][j.kind](buffer, n, out);
+}
+
+/* Rows of the plan; long ones in pieces. */
 int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
     if (fl_has_short_rows(plan, j.kind)) {
         reduce_short_rows(j, plan, out);
+        return 0;
+    }
+    if (plan.n <= FL_REDUCE_PIECE) {
+        fl_parallel(plan.outer, fl_row_grain(plan.n), [&](int64_t b, int64_t e) {
+            alignas(64) int64_t buffer[FL_REDUCE_PIECE];
+            fl_each_loaded_row(plan, b, e, [&](const void *x, int64_t row) {
+                reduce_piece(j, x, plan.n, buffer, out + row * fl_kind_size[j.kind]);
+            });
+        });
         return 0;
     }
     int64_t pieces = fl_chunk_count(plan.n, FL_REDUCE_PIECE), size = fl_kind_size[j.kind];
@@ -53,19 +70,13 @@ int reduce_rows(const Job &j, const fl_reduce_plan &plan, char *out) {
         return -1;
     char *parts = partial.as<char>();
     fl_reduce_row_fn reduce = reduce_kernels->row[j.reduce][j.kind];
-    int64_t grain = fl_row_grain(plan.n < FL_REDUCE_PIECE ? plan.n : FL_REDUCE_PIECE);
-    fl_parallel(plan.outer * pieces, grain, [&](int64_t b, int64_t e) {
+    fl_parallel(plan.outer * pieces, fl_row_grain(FL_REDUCE_PIECE), [&](int64_t b, int64_t e) {
         alignas(64) int64_t buffer[FL_REDUCE_PIECE];
         for (int64_t t = b; t < e; t++) {
             int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
             int64_t n = plan.n - begin < FL_REDUCE_PIECE ? plan.n - begin : FL_REDUCE_PIECE;
             const void *x = fl_reduce_load(plan, row * plan.outer_step + begin, n, buffer);
-            if (j.sums()) {
-                maps->sum[j.map][j.kind](x, n, parts + t * size);
-                continue;
-            }
-            j.prepare(x, buffer, n);
-            reduce(buffer, n, parts + t * size);
+            reduce_piece(j, x, n, buffer, parts + t * size);
         }
     });
     for (int64_t r = 0; r < plan.outer; r++)

@@ -56,7 +56,11 @@ int reduce_rows(const Job &j) {
     }
     if (j.p.n <= FL_REDUCE_PIECE) {
         fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
-            reduce_pieces(j, 1, b, e, j.out);
+            if (j.type >= FL_REDUCE_KINDS)
+                return reduce_pieces(j, 1, b, e, j.out);
+            fl_each_loaded_row(j.p, b, e, [&](const void *x, int64_t row) {
+                row_kernel(j)(x, j.p.n, j.out + row * j.size);
+            });
         });
         return 0;
     }

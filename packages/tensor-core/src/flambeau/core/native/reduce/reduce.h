@@ -92,6 +92,21 @@ const void *fl_reduce_load(const fl_reduce_plan &p, int64_t at, int64_t n, void 
  * order. A buffer of this many 8-byte numbers holds one converted piece. */
 static const int64_t FL_REDUCE_PIECE = 8192;
 
+/* Call use(numbers, row) for rows of at most FL_REDUCE_PIECE elements. Those that lie side by side
+ * are converted several at a time. */
+template <class Use>
+void fl_each_loaded_row(const fl_reduce_plan &p, int64_t first, int64_t last, const Use &use) {
+    alignas(64) int64_t buffer[FL_REDUCE_PIECE];
+    const bool converts = p.dtype != fl_dtype_of_kind[p.kind] && p.outer_step == p.n;
+    const int64_t some = converts ? FL_REDUCE_PIECE / p.n : 1;
+    for (int64_t row = first; row < last; row += some) {
+        const int64_t count = last - row < some ? last - row : some;
+        const char *x = (const char *)fl_reduce_load(p, row * p.outer_step, count * p.n, buffer);
+        for (int64_t r = 0; r < count; r++)
+            use((const void *)(x + r * p.n * fl_kind_size[p.kind]), row + r);
+    }
+}
+
 /* A reduction of all elements, in C order and of the dtype it is computed in, a few pieces at a
  * time: n elements from a multiple of FL_REDUCE_PIECE on into a result for each piece, these
  * results into the tensor. Of sum, prod, mean, amax and amin, real numbers or int64. */

@@ -9,6 +9,7 @@
 namespace {
 
 constexpr int RUN_ELEMENTS = 64;     /* elements that stay in the registers or the nearest cache */
+constexpr int LAST_ELEMENTS = 16;    /* of the runs that end a row */
 
 #define FL_HALF_SIGN(NAME, SIGN)                                                                 \
     struct NAME {                                                                                \
@@ -26,29 +27,34 @@ struct Min {
     template <class R> static inline R of(R a, R b) { return (b < a) | (b != b) ? b : a; }
 };
 
-template <class T> inline void widen_run(const T *x, float *out) {
-    for (int i = 0; i < RUN_ELEMENTS; i++)
+/* Loops of a fixed length are kept as loops, which become vectors: written out they would not. */
+template <int N = RUN_ELEMENTS, class T> inline void widen_run(const T *x, float *out) {
+#pragma GCC unroll 1
+    for (int i = 0; i < N; i++)
         out[i] = widen(x[i]);
 }
-inline void narrow_run(const float *x, fl_bf16 *out) {
-    for (int i = 0; i < RUN_ELEMENTS; i++)
+template <int N = RUN_ELEMENTS> inline void narrow_run(const float *x, fl_bf16 *out) {
+#pragma GCC unroll 1
+    for (int i = 0; i < N; i++)
         out[i] = narrow_bf16(x[i]);
 }
-inline void narrow_run(const float *x, fl_f16 *out) {
-    for (int i = 0; i < RUN_ELEMENTS; i++)
+template <int N = RUN_ELEMENTS> inline void narrow_run(const float *x, fl_f16 *out) {
+#pragma GCC unroll 1
+    for (int i = 0; i < N; i++)
         out[i] = narrow_f16(x[i]);
 }
 
-/* RUN_ELEMENTS elements; a side that stays was widened before. */
-template <class Op, class T>
+/* N elements; a side that stays was widened before. */
+template <class Op, int N, class T>
 inline void one_run(const T *a, bool walk_a, const T *b, bool walk_b, T *out, float *x, float *y) {
     if (walk_a)
-        widen_run(a, x);
+        widen_run<N>(a, x);
     if (walk_b)
-        widen_run(b, y);
-    for (int i = 0; i < RUN_ELEMENTS; i++)
+        widen_run<N>(b, y);
+#pragma GCC unroll 1
+    for (int i = 0; i < N; i++)
         x[i + RUN_ELEMENTS] = Op::of(x[i], y[i]);
-    narrow_run(x + RUN_ELEMENTS, out);
+    narrow_run<N>(x + RUN_ELEMENTS, out);
 }
 
 template <class T> inline void clamp_run(const T *in, float low, float high, T *out, float *x) {
@@ -66,10 +72,10 @@ inline void store(void *p, __m256 v) {
 }
 inline __m256 load_wide(const float *p) { return _mm256_loadu_ps(p); }
 
-template <class Op>
+template <class Op, int N>
 inline void one_run(const fl_f16 *a, bool walk_a, const fl_f16 *b, bool walk_b, fl_f16 *out,
                     float *x, float *y) {
-    for (int i = 0; i < RUN_ELEMENTS; i += VECTOR_ELEMENTS)
+    for (int i = 0; i < N; i += VECTOR_ELEMENTS)
         store(out + i, Op::of(walk_a ? load(a + i) : load_wide(x), walk_b ? load(b + i)
                                                                           : load_wide(y)));
 }
@@ -94,30 +100,44 @@ template <class T> void clamp(const void *in, float low, float high, void *to, i
 }
 
 template <class Op, class T>
+void run_short(const T *a, bool walk_a, const T *b, bool walk_b, T *out, int64_t n, float *x,
+               float *y) {
+    T last[3][LAST_ELEMENTS] = {};
+    const size_t bytes = (size_t)n * sizeof(T);
+    if (walk_a)
+        memcpy(last[0], a, bytes);
+    if (walk_b)
+        memcpy(last[1], b, bytes);
+    one_run<Op, LAST_ELEMENTS>(last[0], walk_a, last[1], walk_b, last[2], x, y);
+    memcpy(out, last[2], bytes);
+}
+
+template <class Op, class T>
 void run(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
     const T *a = (const T *)left, *b = (const T *)right;
     T *out = (T *)to;
     alignas(64) float x[2 * RUN_ELEMENTS], y[RUN_ELEMENTS];
     const float first = step_a < 0 ? *(const float *)left : widen(*a);
     const float second = step_b < 0 ? *(const float *)right : widen(*b);
-    for (int i = 0; i < RUN_ELEMENTS; i++) {
+    const bool walk_a = step_a > 0, walk_b = step_b > 0;
+    for (int i = 0; i < RUN_ELEMENTS && !(walk_a && walk_b); i++) {
         x[i] = first;
         y[i] = second;
     }
-    const bool walk_a = step_a > 0, walk_b = step_b > 0;
+    if (n < LAST_ELEMENTS)
+        return run_short<Op>(a, walk_a, b, walk_b, out, n, x, y);
+    T last[LAST_ELEMENTS];      /* read before anything is written, which may be in place */
+    const int64_t end = n - LAST_ELEMENTS;
+    one_run<Op, LAST_ELEMENTS>(walk_a ? a + end : a, walk_a, walk_b ? b + end : b, walk_b, last, x,
+                               y);
     int64_t i = 0;
     for (; i + RUN_ELEMENTS <= n; i += RUN_ELEMENTS)
-        one_run<Op>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i, x, y);
-    if (i == n)
-        return;
-    T last[3][RUN_ELEMENTS] = {};
-    size_t bytes = (size_t)(n - i) * sizeof(T);
-    if (walk_a)
-        memcpy(last[0], a + i, bytes);
-    if (walk_b)
-        memcpy(last[1], b + i, bytes);
-    one_run<Op>(last[0], walk_a, last[1], walk_b, last[2], x, y);
-    memcpy(out + i, last[2], bytes);
+        one_run<Op, RUN_ELEMENTS>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i,
+                                  x, y);
+    for (; i < end; i += LAST_ELEMENTS)
+        one_run<Op, LAST_ELEMENTS>(walk_a ? a + i : a, walk_a, walk_b ? b + i : b, walk_b, out + i,
+                                   x, y);
+    memcpy(out + end, last, sizeof last);
 }
 
 /* ---- of three -------------------------------------------------------------------------------- */
