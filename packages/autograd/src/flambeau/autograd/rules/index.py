@@ -49,13 +49,9 @@ rule("index_put",
 
 # ---- masks -------------------------------------------------------------------------------------
 def _masked_select(g, self_shape, mask):
-    """The gradient at the indices of the mask, in its order."""
+    """The gradient where the mask holds, in its order."""
     shape = _broadcast(self_shape, mask.shape)
-    positions = mask.expand(shape).nonzero().unbind(1)
-    whole = zeros(shape, g)
-    if not shape:
-        return whole + g.sum()
-    return sum_to_shape(whole.index_put_(positions, g, accumulate=True), self_shape)
+    return sum_to_shape(zeros(shape, g).masked_scatter_(mask, g), self_shape)
 
 
 def _broadcast(a, b):

@@ -163,12 +163,47 @@ def index_put(input, indices, values, accumulate=False):
         values: What to write; broadcast to the indexed elements.
         accumulate: Add instead of overwriting.
     """
+    mask = None if accumulate else _filled_mask(input, indices, values)
+    if mask is not None:
+        return _op["masked_fill"](input, mask, values)
+    if _beside_single_masks(input, indices) is not input:
+        return index_put_(_op["clone"](input), indices, values, accumulate)
     return _op["index_put"](input, _core.spread_indices(input, indices), values, accumulate)
+
+
+def _filled_mask(input, indices, values):
+    """The mask, beside all dimensions, that is the only index of a single value; or None."""
+    if len(indices) != 1 or not _is_mask(mask := indices[0]) or \
+            not isinstance(values, _core.Tensor) or values.ndim or \
+            values.dtype is not input.dtype or mask.shape != input.shape[:mask.ndim] or \
+            mask.device != input.device:
+        return None
+    return mask if mask.ndim == input.ndim else \
+        _op["reshape"](mask, (*mask.shape, *(1,) * (input.ndim - mask.ndim)))
 
 
 def index_put_(input, indices, values, accumulate=False):
     """Writes values through advanced indexing; arguments as for ``index_put``."""
-    return _op["index_put_"](input, _core.spread_indices(input, indices), values, accumulate)
+    mask = None if accumulate else _filled_mask(input, indices, values)
+    if mask is not None:
+        return _op["masked_fill_"](input, mask, values)
+    view = _beside_single_masks(input, indices)
+    _op["index_put_"](view, _core.spread_indices(view, indices), values, accumulate)
+    return input
+
+
+def _is_mask(index):
+    return isinstance(index, _core.Tensor) and index.dtype is _core._dtype_named("bool")
+
+
+def _beside_single_masks(input, indices):
+    """The tensor with a dimension of one element for every mask without dimensions."""
+    dim = 0
+    for index in indices:
+        if _is_mask(index) and not index.ndim:
+            input = _op["unsqueeze"](input, dim)
+        dim += max(index.ndim, 1) if _is_mask(index) else 1
+    return input
 
 
 def is_conj(self):
