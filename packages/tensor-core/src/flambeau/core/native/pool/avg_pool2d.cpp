@@ -32,7 +32,7 @@ int read_grad(const fl_op *op, const fl_value *in, fl_pool_call *c, fl_average *
                         in[1].is, c) < 0 ? -1 : read_average(op, in, 5, by);
 }
 
-const int64_t MAX_ELEMENTS = 16, MIN_PLANES = 32;
+const int64_t MAX_ELEMENTS = 16, MIN_PLANES = 32, MIN_CHANNELS = 8;
 
 template <class T> struct Columns {
     alignas(64) T elements[MAX_ELEMENTS * FL_POOL_COLUMNS];
@@ -52,8 +52,31 @@ bool run_columns(const fl_pool_call &c, const fl_average &by, fl_avg_columns_fn 
         for (int64_t first = begin; first < end; first += FL_POOL_COLUMNS) {
             const int64_t count = std::min(end - first, FL_POOL_COLUMNS);
             move(columns.elements, input + first * read, read, count, 1, read);
-            pool(&c.p, &by, columns.elements, count, means.elements);
+            pool(&c.p, &by, columns.elements, count, count, means.elements);
             move(out + first * made, means.elements, count, made, 1, count);
+        }
+    });
+    return true;
+}
+
+/* Images whose channels lie side by side, where there are enough of them for all threads. */
+bool run_images(const fl_pool_call &c, const fl_average &by, fl_avg_columns_fn pool,
+                const fl_tensor *self, int kind, fl_tensor *out) {
+    const int dtype = fl_dtype_of_kind[kind];
+    if (self->ndim != 4 || self->dtype != dtype || out->dtype != dtype ||
+        !fl_has_format(self, "channels_last") || !fl_has_format(out, "channels_last"))
+        return false;
+    const int64_t channels = self->shape[1], size = fl_kind_size[kind];
+    const int64_t blocks = fl_chunk_count(channels, FL_POOL_COLUMNS);
+    const int64_t read = c.p.h * c.p.w * channels, made = c.p.oh * c.p.ow * channels;
+    if (channels < MIN_CHANNELS || self->shape[0] * blocks < fl_get_num_threads())
+        return false;
+    fl_parallel(self->shape[0] * blocks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t image = i / blocks, first = i % blocks * FL_POOL_COLUMNS;
+            pool(&c.p, &by, self->data + (image * read + first) * size,
+                 std::min(channels - first, FL_POOL_COLUMNS), channels,
+                 out->data + (image * made + first) * size);
         }
     });
     return true;
@@ -111,17 +134,22 @@ extern "C" int fl_run_avg_pool2d(const fl_op *op, const fl_value *in, int,
         return -1;
     int kind = fl_kind_of_dtype[in[0].t->dtype];
     const fl_pool_kernels *kernels = FL_PICK(fl_pool_kernels);
+    const fl_avg_columns_fn columns = kind == FL_K_F64   ? kernels->avg_columns_f64
+                                      : kind == FL_K_I64 ? kernels->avg_columns_i64
+                                                         : kernels->avg_columns_f32;
+    if (run_images(c, by, columns, in[0].t, kind, outs[0]))
+        return 0;
     In input(in[0].t, kind);
     Out out(outs[0], kind);
     if (!input.ok() || !out.ok())
         return -1;
     int status = kind == FL_K_F64
-        ? run_average(c, by, kernels->avg_f64, kernels->avg_columns_f64, input.as<double>(),
+        ? run_average(c, by, kernels->avg_f64, columns, input.as<double>(),
                       out.as<double>())
         : kind == FL_K_I64
-        ? run_average(c, by, kernels->avg_i64, kernels->avg_columns_i64, input.as<int64_t>(),
+        ? run_average(c, by, kernels->avg_i64, columns, input.as<int64_t>(),
                       out.as<int64_t>())
-        : run_average(c, by, kernels->avg_f32, kernels->avg_columns_f32, input.as<float>(),
+        : run_average(c, by, kernels->avg_f32, columns, input.as<float>(),
                       out.as<float>());
     if (status == 0)
         out.commit();

@@ -16,6 +16,7 @@ const int MAX_AXES = 3;
 struct Sizes {
     int axes;
     int64_t from[MAX_AXES], to[MAX_AXES];
+    int64_t channels;               /* of a plane, side by side: 1 where each has its own */
 };
 
 struct Step {
@@ -44,7 +45,7 @@ struct Plan {
     void add(const Sizes &s, int64_t *now, int axis, int64_t after) {
         now[axis] = after;
         Step &step = steps[count++];
-        step = {axis, 1, 1, after};
+        step = {axis, 1, s.channels, after};
         for (int d = 0; d < s.axes; d++)
             if (d != axis)
                 (d < axis ? step.outer : step.inner) *= now[d];
@@ -95,7 +96,9 @@ struct Job {
     bool forward;
     int64_t from() const { return volume(forward ? sizes.from : sizes.to); }
     int64_t to() const { return volume(forward ? sizes.to : sizes.from); }
-    int64_t volume(const int64_t *size) const { return fl_numel_of(sizes.axes, size); }
+    int64_t volume(const int64_t *size) const {
+        return sizes.channels * fl_numel_of(sizes.axes, size);
+    }
 };
 
 /* One plane: from x by way of two buffers to y. */
@@ -116,12 +119,8 @@ void resample_plane(const Job &job, const char *x, char *y, char *buffers) {
     }
 }
 
-int run_planes(const Job &job, const fl_tensor *from, fl_tensor *to) {
-    int64_t bytes = fl_kind_size[job.kind], planes = to->shape[0] * to->shape[1];
-    In x(from, job.kind);
-    Out y(to, job.kind);
-    if (!x.ok() || !y.ok())
-        return -1;
+int run_each(const Job &job, int64_t planes, const char *x, char *y) {
+    const int64_t bytes = fl_kind_size[job.kind];
     std::atomic<bool> failed(false);
     fl_parallel(planes, fl_row_grain(job.from() + job.to()), [&](int64_t first, int64_t last) {
         Scratch buffers(fl_bytes(job.plan.count > 1 ? 2 * job.plan.most : 0, bytes));
@@ -130,13 +129,35 @@ int run_planes(const Job &job, const fl_tensor *from, fl_tensor *to) {
             return;
         }
         for (int64_t i = first; i < last; i++)
-            resample_plane(job, x.as<char>() + i * job.from() * bytes,
-                           y.as<char>() + i * job.to() * bytes, buffers.as<char>());
+            resample_plane(job, x + i * job.from() * bytes, y + i * job.to() * bytes,
+                           buffers.as<char>());
     });
     if (failed)
         return fl_error(FL_MEMORY_ERROR, "interpolate(): no memory for a plane");
+    return 0;
+}
+
+int run_planes(const Job &job, const fl_tensor *from, fl_tensor *to) {
+    const int64_t planes = to->shape[0] * to->shape[1] / job.sizes.channels;
+    if (job.sizes.channels > 1)
+        return run_each(job, planes, from->data, to->data);
+    In x(from, job.kind);
+    Out y(to, job.kind);
+    if (!x.ok() || !y.ok() || run_each(job, planes, x.as<char>(), y.as<char>()) < 0)
+        return -1;
     y.commit();
     return 0;
+}
+
+/* The channels where both sides have them side by side, as they lie, and the images are enough for
+ * all threads. */
+int64_t channels_of(const fl_tensor *from, const fl_tensor *to, int kind) {
+    const char *format = from->ndim == 4 ? "channels_last" : "channels_last_3d";
+    const int dtype = fl_dtype_of_kind[kind];
+    const bool both = from->ndim > 3 && from->dtype == dtype && to->dtype == dtype &&
+                      from->shape[0] >= fl_get_num_threads() && fl_has_format(from, format) &&
+                      fl_has_format(to, format);
+    return both ? from->shape[1] : 1;
 }
 
 int run_resample(const fl_value *in, const fl_tensor *from, fl_tensor *to, bool forward) {
@@ -144,7 +165,7 @@ int run_resample(const fl_value *in, const fl_tensor *from, fl_tensor *to, bool 
     int kind = fl_kind_of_dtype[from->dtype], mode = fl_resample_mode_of(in[2]);
     if (to->numel == 0)
         return 0;
-    Sizes s = {small->ndim - 2, {1, 1, 1}, {1, 1, 1}};
+    Sizes s = {small->ndim - 2, {1, 1, 1}, {1, 1, 1}, channels_of(from, to, kind)};
     alignas(Taps) char memory[MAX_AXES][sizeof(Taps)];
     Taps *taps[MAX_AXES];
     bool ok = true;

@@ -141,16 +141,17 @@ void avg_pool(const fl_pool *p, const fl_average *by, const void *plane, int64_t
  * avg_row. */
 template <class T>
 inline void avg_one_row(const fl_pool &p, const T *columns, int64_t oy, int64_t ox, T divisor,
-                        int64_t count, T *out) {
+                        int64_t count, int64_t step, T *out) {
     int64_t ky0, ky1, kx0, kx1;
     taps_inside(p.y, oy, p.h, &ky0, &ky1);
     taps_inside(p.x, ox, p.w, &kx0, &kx1);
     const int64_t corner = (oy * p.y.stride - p.y.padding) * p.w + ox * p.x.stride - p.x.padding;
-    T sum[FL_POOL_COLUMNS] = {};
+    T sum[FL_POOL_COLUMNS];
+    fill(sum, count, (T)0);
     for (int64_t ky = ky0; ky < ky1; ky++)
         for (int64_t kx = kx0; kx < kx1; kx++) {
             const int64_t tap = corner + ky * p.y.dilation * p.w + kx * p.x.dilation;
-            const T *element = columns + tap * count;
+            const T *element = columns + tap * step;
             for (int64_t j = 0; j < count; j++)
                 sum[j] = plus(sum[j], element[j]);
         }
@@ -161,16 +162,17 @@ inline void avg_one_row(const fl_pool &p, const T *columns, int64_t oy, int64_t 
 /* The same in the order of avg_row_apart: down each column of the window, then in four parts. */
 template <class T>
 inline void avg_one_apart(const fl_pool &p, const T *columns, int64_t oy, int64_t ox, T divisor,
-                          int64_t count, T *out) {
+                          int64_t count, int64_t step, T *out) {
     int64_t ky0, ky1;
     taps_inside(p.y, oy, p.h, &ky0, &ky1);
     const int64_t top = oy * p.y.stride - p.y.padding, fours = p.x.size & ~(int64_t)3;
     T part[4][FL_POOL_COLUMNS];
     for (int64_t kx = 0; kx < p.x.size; kx++) {
-        T sum[FL_POOL_COLUMNS] = {}, *to = part[kx < fours ? kx % 4 : 0];
+        T sum[FL_POOL_COLUMNS], *to = part[kx < fours ? kx % 4 : 0];
+        fill(sum, count, (T)0);
         for (int64_t ky = ky0; ky < ky1; ky++) {
             const int64_t row = top + ky * p.y.dilation;
-            const T *element = columns + (row * p.w + ox * p.x.stride + kx) * count;
+            const T *element = columns + (row * p.w + ox * p.x.stride + kx) * step;
             for (int64_t j = 0; j < count; j++)
                 sum[j] = plus(sum[j], element[j]);
         }
@@ -183,15 +185,15 @@ inline void avg_one_apart(const fl_pool &p, const T *columns, int64_t oy, int64_
 
 template <class T>
 void avg_columns(const fl_pool *p, const fl_average *by, const void *columns, int64_t count,
-                 void *out) {
+                 int64_t step, void *out) {
     const bool all = by->include_padding != 0;
     const auto average = wide_apart(*p) ? avg_one_apart<T> : avg_one_row<T>;
     for (int64_t oy = 0; oy < p->oh; oy++) {
         const T height = (T)(by->fixed ? by->fixed : extent(p->y, oy, p->h, all));
         for (int64_t ox = 0; ox < p->ow; ox++) {
             const T width = by->fixed ? 1 : (T)extent(p->x, ox, p->w, all);
-            average(*p, (const T *)columns, oy, ox, height * width, count,
-                    (T *)out + (oy * p->ow + ox) * count);
+            average(*p, (const T *)columns, oy, ox, height * width, count, step,
+                    (T *)out + (oy * p->ow + ox) * step);
         }
     }
 }

@@ -27,10 +27,10 @@ typedef void (*fl_avg_grad_fn)(const fl_pool *p, const fl_average *by, const voi
                                void *out, void *scratch);
 
 /* Planes of few elements lie side by side as columns, up to FL_POOL_COLUMNS of them: row i of the
- * input holds element i of each. So lie those of the output. */
+ * input holds element i of each. So lie those of the output. Rows are `step` elements apart. */
 static const int64_t FL_POOL_COLUMNS = 128;
 typedef void (*fl_avg_columns_fn)(const fl_pool *p, const fl_average *by, const void *columns,
-                                  int64_t count, void *out);
+                                  int64_t count, int64_t step, void *out);
 
 /* Windows of 2 x 2, or of 1 x 2 in planes of one row, with stride 2, that lie inside their plane:
  * output rows [begin, end), counted through all planes; positions may be NULL. */
