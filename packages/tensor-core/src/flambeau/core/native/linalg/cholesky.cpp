@@ -108,6 +108,12 @@ int triangular_stack(const fl_tensor *a, const ProductInput &ia, const fl_matrix
         for (int64_t i = b; i < e; i++) {
             const T *from = (const T *)ia.data +
                             batch_offset(a, ia.strides, x->ndim - 2, x->shape, i);
+            if constexpr (std::is_same_v<T, typename fl_number<T>::real>)
+                if (o.left && order <= FL_SMALL_MATRIX && n <= FL_SMALL_MATRIX) {
+                    fl_solve_small_triangle(from, m, by_rows ? ld : 1, by_rows ? 1 : ld, o.upper,
+                                            o.unit, (T *)data + i * s.size(), n);
+                    continue;
+                }
             trsm(o.left ? "L" : "R", o.upper != by_rows ? "U" : "L", by_rows ? "T" : "N",
                  o.unit ? "U" : "N", &m, &n, &one, from, &ld, (T *)data + i * s.size(), &m, 1, 1, 1,
                  1);

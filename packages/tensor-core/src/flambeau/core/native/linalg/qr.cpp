@@ -1,8 +1,17 @@
 /* QR decomposition by Householder reflectors, and products of reflectors. */
 #include "common/args.h"
 #include "linalg/linalg.h"
+#include "linalg/small.h"
+#include "linalg/small_qr.h"
 
 namespace {
+
+/* Small real matrices take no call of LAPACK. */
+template <class T> constexpr bool is_real = std::is_same_v<T, typename fl_number<T>::real>;
+
+bool is_small(const fl_stack &s) {
+    return s.rows <= FL_SMALL_MATRIX && s.cols <= FL_SMALL_MATRIX;
+}
 
 template <class T>
 using Geqrf = void (*)(const int *, const int *, T *, const int *, T *, T *, const int *, int *);
@@ -32,7 +41,16 @@ template <class T> int reflect_stack(char *a, char *tau, const fl_stack &s) {
     int64_t k = std::min(s.rows, s.cols);
     if (k == 0)
         return 0;
-    int m = (int)s.rows, n = (int)s.cols, length = (int)geqrf_room(geqrf, m, n);
+    int m = (int)s.rows, n = (int)s.cols;
+    if constexpr (is_real<T>)
+        if (is_small(s)) {
+            fl_parallel(s.count, fl_matrix_grain(m, n), [&](int64_t b, int64_t e) {
+                for (int64_t i = b; i < e; i++)
+                    fl_small_geqrf((T *)a + i * s.size(), m, n, (T *)tau + i * k);
+            });
+            return 0;
+        }
+    int length = (int)geqrf_room(geqrf, m, n);
     PoolError error;
     fl_parallel(s.count, fl_matrix_grain(m, n), [&](int64_t b, int64_t e) {
         Scratch work((size_t)length * sizeof(T));
@@ -55,6 +73,14 @@ int multiply_stack(char *a, const char *tau, const fl_stack &s, int64_t reflecto
     if (s.size() == 0)
         return 0;
     int m = (int)s.rows, n = (int)s.cols, k = (int)reflectors;
+    if constexpr (is_real<T>)
+        if (is_small(s)) {
+            fl_parallel(s.count, fl_matrix_grain(m, n), [&](int64_t b, int64_t e) {
+                for (int64_t i = b; i < e; i++)
+                    fl_small_orgqr((T *)a + i * s.size(), m, n, k, (const T *)tau + i * k);
+            });
+            return 0;
+        }
     int length = (int)orgqr_room(orgqr, m, n, k);
     PoolError error;
     fl_parallel(s.count, fl_matrix_grain(m, n), [&](int64_t b, int64_t e) {

@@ -80,6 +80,22 @@ void fl_small_solve_square(const T *lu, int order, const int32_t *pivots, T *x) 
             x[i + c * n] = row[i][c];
 }
 
+/* x := A^-1 x for columns of x and a triangle A, whose elements are `by_row` and `by_column` apart. */
+template <int N, class T>
+void fl_small_triangular(const T *a, int order, int64_t by_row, int64_t by_column, bool upper,
+                         bool unit, T *x, int columns) {
+    const int n = N ? N : order;
+    for (int c = 0; c < columns; c++, x += n)
+        for (int step = 0; step < n; step++) {
+            const int k = upper ? n - 1 - step : step;
+            const T *column = a + k * by_column;
+            if (!unit)
+                x[k] /= column[k * by_row];
+            for (int i = upper ? 0 : k + 1; i < (upper ? k : n); i++)
+                x[i] -= column[i * by_row] * x[k];
+        }
+}
+
 /* The lower factor in the lower triangle. Returns 0 or the order of the first leading minor that is
  * not positive. */
 template <int N, class T> int fl_small_cholesky(T *a, int order) {
@@ -145,5 +161,16 @@ void fl_solve_small(const T *lu, int n, const int32_t *pivots, T *x, int columns
     case 3: return fl_small_solve<3>(lu, n, pivots, x, columns);
     case 4: return fl_small_solve<4>(lu, n, pivots, x, columns);
     default: return fl_small_solve<0>(lu, n, pivots, x, columns);
+    }
+}
+
+template <class T>
+void fl_solve_small_triangle(const T *a, int n, int64_t by_row, int64_t by_column, bool upper,
+                             bool unit, T *x, int columns) {
+    switch (n) {
+    case 2: return fl_small_triangular<2>(a, n, by_row, by_column, upper, unit, x, columns);
+    case 3: return fl_small_triangular<3>(a, n, by_row, by_column, upper, unit, x, columns);
+    case 4: return fl_small_triangular<4>(a, n, by_row, by_column, upper, unit, x, columns);
+    default: return fl_small_triangular<0>(a, n, by_row, by_column, upper, unit, x, columns);
     }
 }
