@@ -17,15 +17,15 @@ template <class T, class Offset> struct Taps {
 };
 
 /* Another, inner axis: its weights, or its slopes where the derivative is along it. */
-template <class T, class Offset>
-void times(const Taps<T, Offset> &outer, const AxisTaps<T> &axis, bool slopes, int64_t size,
-           int64_t n, Taps<T, Offset> *out) {
-    out->count = outer.count * axis.count;
-    for (int j = 0; j < outer.count; j++)
+template <class T, class From, class Offset>
+void times(int count, const From (*offsets)[RUN], const T (*weights)[RUN], const AxisTaps<T> &axis,
+           bool slopes, int64_t size, int64_t n, Taps<T, Offset> *out) {
+    out->count = count * axis.count;
+    for (int j = 0; j < count; j++)
         for (int k = 0; k < axis.count; k++) {
-            const Offset *from = outer.offset[j];
+            const From *from = offsets[j];
             const int32_t *index = axis.index[k];
-            const T *before = outer.weight[j], *own = slopes ? axis.slope[k] : axis.weight[k];
+            const T *before = weights[j], *own = slopes ? axis.slope[k] : axis.weight[k];
             Offset *__restrict to = out->offset[j * axis.count + k];
             T *__restrict weight = out->weight[j * axis.count + k];
             for (int64_t i = 0; i < n; i++) {
@@ -39,15 +39,11 @@ void times(const Taps<T, Offset> &outer, const AxisTaps<T> &axis, bool slopes, i
 template <class T, class Offset>
 void product(const fl_grid &g, const AxisTaps<T> *axes, int along, int64_t n,
              Taps<T, Offset> *out) {
-    Taps<T, Offset> parts[2];
-    parts[0].count = 1;
-    for (int64_t i = 0; i < n; i++) {
-        parts[0].offset[0][i] = 0;
-        parts[0].weight[0][i] = 1;
-    }
-    for (int a = 0; a < g.axes; a++)
-        times(parts[a % 2], axes[a], a == along, g.size[a], n,
-              a == g.axes - 1 ? out : &parts[(a + 1) % 2]);
+    Taps<T, Offset> two;
+    times(axes[0].count, axes[0].index, along == 0 ? axes[0].slope : axes[0].weight, axes[1],
+          along == 1, g.size[1], n, g.axes == 2 ? out : &two);
+    if (g.axes == 3)
+        times(two.count, two.offset, two.weight, axes[2], along == 2, g.size[2], n, out);
 }
 
 /* The sums of positions i .. n in one plane. */
@@ -94,7 +90,7 @@ void sample(const fl_grid &g, int64_t n, const T *input, const T *points, T *out
     AxisTaps<T> axes[3];
     Taps<T, Offset> taps;
     for (int a = 0; a < g.axes; a++)
-        axis_taps(g, a, n, points, &axes[a]);
+        axis_taps<false>(g, a, n, points, &axes[a]);
     product(g, axes, -1, n, &taps);
     for (int64_t c = 0; c < g.channels; c++, input += g.plane, out += g.positions)
         pick(taps, input, n, out);
@@ -134,7 +130,7 @@ void spread(const fl_grid &g, int64_t n, const T *input, const T *points, const 
     Taps<T, Offset> taps;
     T by_tap[MAX_TAPS][RUN];
     for (int a = 0; a < g.axes; a++)
-        axis_taps(g, a, n, points, &axes[a]);
+        axis_taps<true>(g, a, n, points, &axes[a]);
     product(g, axes, -1, n, &taps);
     spread_input(g, n, taps, grad, dinput);
     tap_gradients(g, n, taps, input, grad, by_tap);
