@@ -291,6 +291,8 @@ void fl_copy_strided(const fl_strided &dst, const fl_strided &src, int ndim,
 void fl_copy_tensor(const fl_tensor *dst, const fl_tensor *src) {
     const int64_t SMALL_COPY_BYTES = 4096;
     int64_t bytes = dst->numel * fl_itemsize(dst->dtype);
+    if (!bytes)     /* nor memory: memmove takes no null pointers */
+        return;
     if (bytes <= SMALL_COPY_BYTES && dst->numel == src->numel && dst->dtype == src->dtype &&
         dst->flags & src->flags & FL_CONTIGUOUS) {
         memmove(dst->data, src->data, (size_t)bytes);

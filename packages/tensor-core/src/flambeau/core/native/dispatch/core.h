@@ -142,8 +142,10 @@ class CallRoom {
     }
     /* At most once; NULL for no bytes and when the allocation failed (fl_error was called). */
     char *take(size_t bytes) {
+        if (!bytes)
+            return nullptr;
         if (FL_LIKELY(bytes <= sizeof inside_ && !fl_alloc_watched))
-            return bytes ? inside_ : nullptr;
+            return inside_;
         bytes_ = bytes;
         return taken_ = (char *)fl_alloc_or_error(bytes);
     }
