@@ -239,3 +239,30 @@ def test_a_part_of_a_tensor_is_spread_over_it(target, source):
     expected[target] = expected[source].copy()
     x[target] = x[source]
     assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("index", [
+    ([1],), ([1, 3],), (slice(1, 3), [0]), ([2], [1]), ([[0, 1], [2, 3]],)], ids=str)
+@pytest.mark.parametrize("shape", [(1,), (1, 3), (1, 1, 3), (1, 1, 1, 1), (1, 1, 1, 1, 1)])
+def test_written_values_with_leading_dimensions_of_one(index, shape):
+    value = numpy.arange(numpy.prod(shape), dtype=numpy.float32).reshape(shape) + 1
+    wanted = numpy.zeros((4, 3), numpy.float32)
+    where = tuple(numpy.array(i) if isinstance(i, list) else i for i in index)
+    shown = wanted[where]
+    try:
+        wanted[where] = numpy.broadcast_to(value.reshape(shape[max(0, len(shape) - shown.ndim):]),
+                                        shown.shape)
+    except ValueError:
+        return
+    x = flambeau.zeros(4, 3)
+    x[index] = flambeau.from_numpy(value)
+    numpy.testing.assert_array_equal(x.numpy(), wanted)
+
+
+def test_errors_of_index_reach_the_caller():
+    class Refused:
+        def __index__(self):
+            raise LookupError("not now")
+
+    with pytest.raises(LookupError, match="not now"):
+        flambeau.zeros(3).narrow(0, Refused(), 1)

@@ -319,10 +319,21 @@ cdef int _set_item(Tensor t, object index, object value) except -1:
             if isinstance(value, (int, float, complex)) else as_tensor(value, dtype=t.dtype)
     elif value.dtype is not t.dtype or (<Tensor>value)._device_type != t._device_type:
         value = value.to(device=t.device, dtype=t.dtype)
-    while (<Tensor>value)._ndim > 1 and (<Tensor>value)._shape[0] == 1:
+    while (<Tensor>value)._ndim > 1 and (<Tensor>value)._shape[0] == 1 and \
+            (<Tensor>value)._ndim > _shown_ndim(view, advanced):
         value = _operators["select"](value, 0, 0)
     _operators["index_put_"](view, _spread(view, advanced), value)
     return 0
+
+
+cdef int _shown_ndim(Tensor view, list advanced) except -1:
+    """How many dimensions an index with tensors shows of a view."""
+    cdef int used = 0, shown = 0
+    for i in advanced:
+        used += i is not None       # an ellipsis stands for a further dimension of a mask
+        if isinstance(i, Tensor):
+            shown = max(shown, 1 if _is_mask(i) else (<Tensor>i)._ndim)
+    return view._ndim - used + shown
 
 
 cdef int _write_into(Tensor view, Tensor value) except -1:

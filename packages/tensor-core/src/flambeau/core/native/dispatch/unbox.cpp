@@ -112,6 +112,8 @@ static int unbox_int(PyObject *o, int64_t *out) {
         return 0;
     PyObject *i = PyNumber_Index(o);
     if (!i) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))   /* such as a trace that refuses to read */
+            return -1;
         PyErr_Clear();
         return 0;
     }
