@@ -194,6 +194,12 @@ def test_len_may_decide_as_well():
     outside(program, 99, "for N from 1 to 23", "only sizes that were tried are known")
 
 
+def test_numel_is_a_size_that_is_compared():
+    program = jit.trace(lambda x: x.exp() if x.numel() < 600 else x.sin(), X)
+    outside(program, 100, "for N from 1 to 99")
+    assert "N may be any size from 1 to 99" in program.explain()
+
+
 def test_retrace_records_again(tmp_path):
     program = jit.trace(short, flambeau.randn(32, 6), retrace=True)
     for rows in (32, 4, 200, 5, 300, 50):
