@@ -62,8 +62,21 @@ def promoted(a: Any, other: Any) -> str:
     return str(flambeau.result_type(stand(a), stand(other))).rpartition(".")[2]
 
 
-def _compare(b: Builder, node: Node, a: Any, other: Any) -> Name:
+def _compared(node: Node, a: Any, other: Any) -> str:
+    """The dtype of a comparison: numbers outside of a tensor's dtype stay what they are."""
     dtype = promoted(a, other)
+    numbers = [each for each in (a, other) if type(each) is int]
+    if _kind(dtype) == "int" and numbers:
+        limits = flambeau.iinfo(getattr(flambeau, dtype))
+        if not limits.min <= numbers[0] <= limits.max:
+            if dtype == "uint64" or abs(numbers[0]) >= 2**63:
+                refuse(node, f"{numbers[0]} is no {dtype}")
+            return "int64"
+    return dtype
+
+
+def _compare(b: Builder, node: Node, a: Any, other: Any) -> Name:
+    dtype = _compared(node, a, other)
     if dtype == "bool" and node.op != "eq":
         dtype = "int32"
     return b.add(_COMPARISONS[node.op], b.operand(a, dtype), b.operand(other, dtype))
@@ -74,7 +87,7 @@ EMITTERS.update(dict.fromkeys(_COMPARISONS, _compare))
 
 @emits("ne")
 def write_ne(b: Builder, node: Node, a: Any, other: Any) -> Name:
-    dtype = promoted(a, other)
+    dtype = _compared(node, a, other)
     return b.add("Not", b.add("Equal", b.operand(a, dtype), b.operand(other, dtype)))
 
 
