@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from flambeau.core.vision.boxes import nms
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Arg, Graph, Node, Value, map_args
 from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE, Slot
-from flambeau.jit.opset import BRANCH, FUSED, LOOP, VIEW_WRITE, is_functional, written_params
+from flambeau.jit.opset import (
+    BRANCH,
+    FUSED,
+    LOOP,
+    NMS,
+    NUMBER,
+    VIEW_WRITE,
+    is_functional,
+    written_params,
+)
 
 Tensor = Any
 Values = dict[Value, Tensor]
@@ -22,7 +32,7 @@ RunFused = Callable[[Node, Sequence[Tensor], "Scalars"], Sequence[Tensor]]
 class Scalars:
     """The numbers of one run: sizes by symbol, and run-time scalars by slot."""
 
-    def __init__(self, sizes: Mapping[str, int], slots: Sequence[object] = ()) -> None:
+    def __init__(self, sizes: dict[str, int], slots: Sequence[object] = ()) -> None:
         self.sizes = sizes
         self.slots = slots
 
@@ -47,6 +57,7 @@ class Executor:
         self.outside = [*graph.inputs, *(capture.value for capture in graph.captures)]
         self.copied = _copied(graph)
         releases = last_uses(graph)
+        self.found = sizes_found(graph)
         self.steps = [
             _step(node, run_fused, release, history)
             for node, release in zip(graph.nodes, releases, strict=True)
@@ -68,8 +79,10 @@ class Executor:
         values: Values = dict(zip(self.outside, (*inputs, *captures), strict=True))
         for value in self.copied:
             values[value] = bridge.clone(values[value])
-        for step in self.steps:
+        for number, step in enumerate(self.steps):
             values.update(zip(step.outputs, step.run(values, scalars), strict=True))
+            for name, value, dim in self.found.get(number, ()):
+                scalars.sizes.setdefault(name, values[value].shape[dim])
             for value in step.release:
                 del values[value]
         pairs = [(values[target], values[value]) for target, value in self.graph.writes]
@@ -146,7 +159,7 @@ def _operator(node: Node) -> Run:
         into = node.into
         return lambda values, scalars: bridge.call_ready(
             op, [read(values, scalars) for read in readers], [values[value] for value in into])
-    call = run_operator if op == VIEW_WRITE or is_functional(node) else bridge.call_ready
+    call = run_operator if op in _OWN or is_functional(node) else bridge.call_ready
     return lambda values, scalars: call(op, [read(values, scalars) for read in readers])
 
 
@@ -217,8 +230,8 @@ def run_graph(
 
 def run_operator(op: str, args: Sequence[Any]) -> list[Tensor]:
     """An operator's results, followed by the new value of everything it writes to."""
-    if op == VIEW_WRITE:
-        return [_view_write(*args)]
+    if op in _OWN:
+        return [_OWN[op](*args)]
     written = [number for number in written_params(op) if args[number] is not None]
     args = list(args)
     for number in written:
@@ -233,6 +246,28 @@ def _view_write(base: Tensor, new: Tensor, steps: Sequence[Sequence[Any]]) -> Te
         part = bridge.call(op, [part, *args])[0]
     bridge.copy_into(part, new)
     return result
+
+
+#: Operators of programs alone.
+_OWN: dict[str, Callable[..., Tensor]] = {
+    VIEW_WRITE: _view_write, NMS: nms, NUMBER: lambda x: bridge.arange(int(x))}
+
+
+def sizes_found(graph: Graph) -> dict[int, list[tuple[str, Value, int]]]:
+    """By number of the node: the sizes that its results decide, each with a result and dimension.
+
+    They are those that no input has: how many elements there are depends on values.
+    """
+    known = {name for value in graph.inputs for size in value.shape if isinstance(size, Dim)
+             for name in size.names}
+    found: dict[int, list[tuple[str, Value, int]]] = {}
+    for number, node in enumerate(graph.nodes):
+        for value in node.outputs:
+            for dim, size in enumerate(value.shape):
+                if isinstance(size, Dim) and str(size) in graph.symbols and str(size) not in known:
+                    known.add(str(size))
+                    found.setdefault(number, []).append((str(size), value, dim))
+    return found
 
 
 def write_back(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:

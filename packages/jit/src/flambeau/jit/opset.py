@@ -4,8 +4,8 @@ own.
 ``view_write`` is what writing into a view means to its base: the base with the elements that the
 view shows replaced (in programs of format 1). ``fused`` is a region of pointwise nodes run as one
 loop. ``branch`` and ``loop`` run one of two graphs, or one graph again and again, as values say;
-since a graph may draw, they count as random. The others read and change the state of a random
-generator.
+since a graph may draw, they count as random. ``nms`` finds boxes, and ``number`` has as many
+elements as its argument says. The others read and change the state of a random generator.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ FUSED = "fused"
 VIEW_WRITE = "view_write"
 BRANCH = "branch"
 LOOP = "loop"
+NMS = "nms"
+NUMBER = "number"
 
 _OWN = (
     kernel(f"{VIEW_WRITE}(Tensor self, Tensor new, Object steps)", out=False, forms=(),
@@ -35,6 +37,10 @@ _OWN = (
            doc="One of two graphs over the inputs."),
     kernel(f"{LOOP}(Tensors carried, Tensors inputs)", out=False, forms=(),
            doc="What is carried, after steps for as long as a condition holds."),
+    kernel(f"{NMS}(Tensor dets, Tensor scores, Float iou_threshold)", out=False, forms=(),
+           dynamic_shape=True, doc="The boxes that overlap none of a higher score."),
+    kernel(f"{NUMBER}(Tensor self)", out=False, forms=(), dynamic_shape=True,
+           doc="The integers below a number."),
     kernel(f"{GET_STATE}(Generator? generator)", out=False, forms=(), doc="A generator's state."),
     kernel(f"{SET_STATE}(Generator? generator, Tensor state)", out=False, forms=(),
            doc="Give a generator a state."),

@@ -50,7 +50,7 @@ def export(
 
     It is recorded by ``jit.trace``, so Python's control flow is followed once. Sizes of inputs
     vary as ``jit.trace`` lets them: those named here, or the first one where the function does the
-    same for all.
+    same for all. Where values decide sizes, as with masks, those of inputs do not vary.
 
     Args:
         model: A module, which is put in evaluation mode meanwhile; a function; a program of
@@ -287,20 +287,41 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
     with plain_results(model) as function:
         try:
             program = _recorded(function, call, False if is_fixed else call.dynamic(axes, shapes))
-        except jit.TraceError:
+        except jit.TraceError as error:
             shared = call.dynamic(axes, shapes, shared=True)
-            if shared == call.dynamic(axes, shapes):
+            if not shared:
+                program = _with_value_sizes(function, call, error)
+            elif shared == call.dynamic(axes, shapes):
                 raise
-            program = _recorded(function, call, shared)
+            else:
+                program = _recorded(function, call, shared)
     return program, tuple(call.names[k] for k in call.traced), call.names
 
 
+def _with_value_sizes(function: Any, call: Any, why: jit.TraceError) -> jit.Program:
+    """A program of fixed sizes for a function whose results have sizes that values decide."""
+    from flambeau.jit.recording.value_traces import trace_with_value_sizes
+
+    try:
+        with no_grad():
+            program, others = trace_with_value_sizes(function, call.args, call.kwargs)
+    except jit.TraceError as error:
+        raise error from why
+    if others:
+        warnings.warn(f"onnx.export(): the model is not known to be right for all numbers of "
+                      f"elements that its values may choose, and will not refuse others{others}",
+                      stacklevel=4)
+    return program
+
+
 def _recorded(function: Any, call: Any, dynamic: Any) -> jit.Program:
+    from flambeau.jit.recording.tracing import trace  # a program always, in PyTorch's programs
+
     options: dict[str, Any] = {"example_kwarg_inputs": call.kwargs}
     if dynamic is not None:
         options["dynamic"] = dynamic
     try:
         with no_grad():
-            return jit.trace(function, call.args, **options)
+            return trace(function, call.args, **options)
     except jit.TraceError:      # gradients may be part of what it computes
-        return jit.trace(function, call.args, **options)
+        return trace(function, call.args, **options)

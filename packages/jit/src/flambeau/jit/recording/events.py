@@ -14,6 +14,7 @@ from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
 from flambeau.jit.locations import caller
 from flambeau.jit.recording.optimizers import Stepped
 from flambeau.jit.recording.traced_sizes import Comparison, traced
+from flambeau.jit.recording.value_sizes import read_constant, read_number
 
 if TYPE_CHECKING:
     from flambeau.jit.recording.recorder import Recorder
@@ -58,6 +59,8 @@ class Events:
         if recorder.busy or recorder.compute:
             return
         memory = recorder.memory_of(tensor)
+        if self.is_unknown(tensor) and self.is_asked_for(tensor, what):
+            return
         if self.is_unknown(tensor):
             self.refuse(f"{what} reads a value, but a trace has shapes only. {ADVICE}")
         if memory is None and self.overlaps_written(tensor):
@@ -71,6 +74,15 @@ class Events:
             self.recorder.graph.reads.append(Read(tensor.detach(), copy, caller()))
         finally:
             recorder.busy = False
+
+    def is_asked_for(self, tensor: Tensor, what: str) -> bool:
+        """Whether it is an integer that operators are called with, or what constants decide."""
+        self.recorder.busy = True
+        try:
+            read = read_number if what == "index" else read_constant
+            return what not in SHARING and read(self.recorder, tensor)
+        finally:
+            self.recorder.busy = False
 
     def is_unknown(self, tensor: Tensor) -> bool:
         """Whether a tensor has values in a run of the program only."""

@@ -120,7 +120,7 @@ class Guards:
         """Check the symbols' sizes."""
         for name in self.graph.symbols:
             allowed = self.graph.range_of(name)
-            if sizes[name] in allowed:
+            if name not in sizes or sizes[name] in allowed:
                 continue
             limits = self.graph.limits.get(name) or Limits(allowed.start)
             why = limits.below if sizes[name] < allowed.start else limits.above

@@ -26,6 +26,13 @@ from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
 from flambeau.jit.opset import find_opdef, written_numbers
 from flambeau.jit.recording.events import Events
+from flambeau.jit.recording.value_sizes import (
+    EXTREMES,
+    ValueSizes,
+    found,
+    never_empty,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from flambeau.jit.recording.regions import Region
@@ -72,11 +79,14 @@ class Recorder:
     Args:
         names: names of captured tensors, by ``id``.
         compute: run the operators too, so that values can be read.
+        value_sizes: sizes for results whose shapes depend on values; without, these are refused.
     """
 
-    def __init__(self, names: Mapping[int, str] | None = None, compute: bool = False) -> None:
+    def __init__(self, names: Mapping[int, str] | None = None, compute: bool = False,
+                 value_sizes: ValueSizes | None = None) -> None:
         self.names = names or {}
         self.compute = compute
+        self.value_sizes = value_sizes
         self.graph = Graph(defaults=bridge.defaults())
         self.memories: dict[int, Memory] = {}
         self.born: dict[int, weakref.ref[Tensor]] = {}
@@ -155,12 +165,20 @@ class Recorder:
         opdef = find_opdef(key)
         if opdef is None:
             raise TraceError(f"{caller()}: {key}() is not in the operator table")
+        if opdef.dynamic_shape and self.value_sizes is not None and outs is None:
+            return [found(self, key, args)]
         if opdef.dynamic_shape:
             raise TraceError(
                 f"{caller()}: the shape that {key}() gives depends on values, which a trace does "
                 "not have; select with where() or multiply by a mask, or keep this call outside "
                 "what is traced"
             )
+        if key == "slice" and (short := shortened(self, args)) is not None:
+            return [short]
+        if key == "empty_strided" and self.value_sizes is not None:    # no order depends on sizes
+            return self.record("empty", [args[0], *args[2:]], outs)
+        if key in EXTREMES and (full := never_empty(self, key, args)) is not None:
+            args = full
         if opdef.category == "view":
             return [self.view(key, args)]
         return self.node(opdef, args, outs)
@@ -358,6 +376,11 @@ class Recorder:
             if self.compute and not memory.where and not memory.is_written:
                 self.saved.append((memory.root, bridge.call_below("clone", [memory.root])[0]))
             memory.is_written = True
+
+    def written_values(self) -> set[Value]:
+        """What lies in memory that was written to."""
+        return {value for memory in self.memories.values() if memory.is_written
+                for value in memory.values.values()}
 
 
 def tensors_in(args: Sequence[Any]) -> Iterator[Tensor]:

@@ -87,7 +87,7 @@ def trace(
             "allow_reads computes on the example alone: say that all sizes are fixed with "
             "dynamic=False"
         )
-    session = _Session(fn, takes, examples, marks, allow_reads)
+    session = Session(fn, takes, examples, marks, allow_reads)
     session.is_named = isinstance(dynamic, Mapping)
     try:
         graph, gives = session.graph(base)
@@ -108,7 +108,7 @@ def _trace_again(fn: Callable[..., Any], *args: Any, dynamic: Dynamic, check: bo
     return trace(fn, args, example_kwarg_inputs=kwargs, dynamic=dynamic, check=check)
 
 
-class _Session:
+class Session:
     """One function, recorded at several sizes."""
 
     def __init__(
@@ -205,11 +205,14 @@ class _Session:
             assert all(value.shape[d] == symbol(name) for d, name in dims.items())
         return graph
 
+    def recorder(self) -> Recorder:
+        return Recorder(names=self.names, compute=self.compute)
+
     def record(
         self, sizes: Mapping[str, int], free_grads: Sequence[Tensor] = ()
     ) -> tuple[Graph, Spec]:
         """One recording."""
-        recorder = Recorder(names=self.names, compute=self.compute)
+        recorder = self.recorder()
         inputs = [
             self.copy(example) if self.compute else resize(example, dims, sizes)
             for example, dims in zip(self.examples, self.marks, strict=True)
@@ -309,4 +312,4 @@ def tensor_names(fn: Callable[..., Any]) -> dict[int, str]:
     return names
 
 
-__all__ = ["Dynamic", "tensor_names", "trace"]
+__all__ = ["Dynamic", "Session", "tensor_names", "trace"]

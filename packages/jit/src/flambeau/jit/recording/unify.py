@@ -100,6 +100,9 @@ class Fit:
         pairs = zip(self.sizes, values, strict=True)
         return all(dim.evaluate(sizes) == value for sizes, value in pairs)
 
+    def expect(self, op: str, args: tuple[Arg, ...]) -> None:
+        """Be told which operator's results come next, where its arguments say their sizes."""
+
     def shape(self, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...] | None:
         """A shape for all sizes."""
         if len({len(shape) for shape in shapes}) > 1:
@@ -145,24 +148,26 @@ def find_bounds(graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> Bounds:
     return unifier.bounds()
 
 
-def unify(graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> Graph:
+def unify(graphs: Sequence[Graph], sizes: Sequence[Sizes], fit: Fit | None = None) -> Graph:
     """One graph for all sizes.
 
     Args:
         graphs: recordings of the same function.
         sizes: the symbols' sizes in each.
+        fit: finds expressions of them; those of sizes that are chosen one by one if not given.
 
     Raises:
         TraceError: the recordings differ in more than sizes.
     """
-    return _Unifier(graphs, sizes).run()
+    return _Unifier(graphs, sizes, fit).run()
 
 
 class _Unifier:
-    def __init__(self, graphs: Sequence[Graph], sizes: Sequence[Sizes]) -> None:
+    def __init__(self, graphs: Sequence[Graph], sizes: Sequence[Sizes], fit: Fit | None = None
+                 ) -> None:
         self.graphs = graphs
         self.sizes = sizes
-        self.fit = Fit(sizes)
+        self.fit = fit or Fit(sizes)
         self.new: list[dict[Value, Value]] = [{} for _ in graphs]
 
     def run(self) -> Graph:
@@ -308,13 +313,14 @@ class _Unifier:
         args = tuple(
             self.argument([n.args[i] for n in column], first, i) for i in range(len(first.args))
         )
+        self.fit.expect(first.op, args)
         outputs = tuple(
             self.value(values, f"a result of {first.op}()", first.where)
             for values in zip(*(n.outputs for n in column), strict=True)
         )
         into = tuple(self.argument(values, first, 0)
                      for values in zip(*(n.into for n in column), strict=True))
-        regions = tuple(_Unifier(graphs, self.sizes).run()
+        regions = tuple(_Unifier(graphs, self.sizes, self.fit).run()
                         for graphs in zip(*(n.regions for n in column), strict=True))
         return replace(first, args=args, outputs=outputs, into=into, regions=regions)
 

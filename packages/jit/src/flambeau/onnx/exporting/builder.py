@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,11 @@ class Builder:
         self.tensors: dict[Value, Any] = {}         # what the file holds
         self.used: set[Value] = set()               # what nodes and outputs read
         self.symbols: dict[str, tuple[Name, int]] = {}
+        self.sizes: dict[str, Name] = {}            # what symbols stand for, where it was read
         self.examples: dict[str, int] = {}          # sizes that symbols stood for at once
         self.ranges: dict[str, range] = {}          # sizes that symbols may stand for
         self.limits: list[tuple[str, Limits]] = []  # of sizes in operators written by others
         self._constants: dict[tuple[Any, ...], Name] = {}
-        self._sizes: dict[str, Name] = {}
         self._taken: set[str] = set()
 
     def fresh(self, hint: str) -> Name:
@@ -124,6 +125,13 @@ class Builder:
             return self.whole(*(int(size) for size in sizes if not isinstance(size, Dim)))
         return self.add("Concat", *map(self.size, sizes), axis=0)
 
+    def find_sizes(self, values: Iterable[Value]) -> None:
+        """Note where sizes can be read that the values of these results decide."""
+        for value in values:
+            for axis, size in enumerate(value.shape):
+                if isinstance(size, Dim) and str(size) in self.ranges and value in self.names:
+                    self.symbols.setdefault(str(size), (self.names[value], axis))
+
     def read_symbols(self) -> None:
         """Have all sizes read here, so that what is written into graphs inside may use them."""
         for symbol in self.symbols:
@@ -141,10 +149,10 @@ class Builder:
 
     def _symbol(self, symbol: str) -> Name:
         """What a symbol stands for: read once, from the input where it appears alone."""
-        if symbol not in self._sizes:
+        if symbol not in self.sizes:
             name, axis = self.symbols[symbol]
-            self._sizes[symbol] = self.add("Shape", name, start=axis, end=axis + 1)
-        return self._sizes[symbol]
+            self.sizes[symbol] = self.add("Shape", name, start=axis, end=axis + 1)
+        return self.sizes[symbol]
 
     def _number_of(self, size: Dim, dtype: str) -> Name:
         whole = self.add("Squeeze", self.size(Dim(size.terms, size.offset)), self.whole(0))

@@ -10,6 +10,7 @@ from flambeau.core.decompositions import decomposition
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
 from flambeau.jit.ir import Graph, Node, map_args
+from flambeau.jit.recording.tracing import trace
 from flambeau.jit.standing_in import over_tensors
 from flambeau.onnx.exporting import rewritten
 from flambeau.onnx.exporting.builder import Builder
@@ -47,7 +48,7 @@ def recorded(b: Builder, node: Node, wanted: Sequence[int], function: Callable[.
                                   value.dtype) for value in values)
     try:
         with bridge.no_grad():
-            graph = jit.trace(over_tensors(node, function, wanted), examples,
+            graph = trace(over_tensors(node, function, wanted), examples,
                               dynamic=dynamic or False).graph
     except (jit.TraceError, ValueError, RuntimeError, IndexError) as error:
         refuse(node, f"written by other operators, it decides on sizes or values: {error}")

@@ -25,6 +25,7 @@ from flambeau.onnx.exporting import (  # noqa: F401
     reductions,
     sampling,
     scattering,
+    selecting,
     shapes,
     symbolics,
     windows,
@@ -137,6 +138,7 @@ def _write(b: Builder, node: Node, memory: Memory) -> None:
         b.names.update(zip(node.outputs, names, strict=True))
     else:
         _operator(b, node)
+    b.find_sizes(node.outputs)
     memory.note(node)
     if node.into:
         memory.write(node)

@@ -67,8 +67,9 @@ def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _shape_as_tensor(self: Tensor) -> Tensor:
-    """The sizes of a tensor."""
-    return flambeau.tensor(self.shape, dtype=flambeau.int64)
+    """The sizes of a tensor, made by operators: where they are recorded, they may vary."""
+    sizes = [flambeau.full((), size, dtype=flambeau.int64) for size in self.shape]
+    return flambeau.stack(sizes) if sizes else flambeau.empty(0, dtype=flambeau.int64)
 
 
 def _dim_arange(like: Tensor, dim: int) -> Tensor:
