@@ -139,6 +139,7 @@ def test_embedding(torch, padding):
     copy_state(mine, theirs)
     assert repr(mine) == repr(theirs)
     assert repr(nn.Embedding(2, 3, max_norm=1.0)) == repr(torch.nn.Embedding(2, 3, max_norm=1.0))
+    assert repr(nn.Embedding(2, 3, sparse=True)) == "Embedding(2, 3, sparse=True)"
     index = torch.tensor([[0, 2, 2], [5, 5, 1]])
     out, expected = mine(ours(index)), theirs(index)
     close(out, expected)

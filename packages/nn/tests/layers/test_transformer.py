@@ -257,3 +257,25 @@ def test_mistakes():
         model(flambeau.ones(3, 2, 8), flambeau.ones(3, 1, 8))
     with pytest.raises(RuntimeError, match="generate_square_subsequent_mask"):
         model.encoder(flambeau.ones(3, 2, 8), is_causal=True)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("batch_first", (True, False))
+@pytest.mark.parametrize("dropout", (0.0, 0.4))
+def test_dropout_behind_attention_draws_as_pytorch(batch_first, dropout):
+    """Numbers are drawn in the order of memory, which has lengths before batches there."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    flambeau.random.set_algorithm("mt19937")
+    try:
+        found = []
+        for lib in (torch, flambeau):
+            lib.manual_seed(3)
+            block = lib.nn.MultiheadAttention(8, 2, dropout, batch_first=batch_first)
+            layer = lib.nn.TransformerEncoderLayer(8, 2, 16, 0.3, batch_first=batch_first)
+            x = lib.randn(3, 5, 8)
+            y = lib.nn.functional.dropout(block(x, x, x)[0], 0.5)
+            found.append([y.detach().numpy(), layer(x).detach().numpy(), lib.rand(3).numpy()])
+        for theirs, ours in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    finally:
+        flambeau.random.set_algorithm("philox")

@@ -213,3 +213,21 @@ def test_a_mistake_leaves_the_module_as_it_was():
         prune.l1_unstructured(layer, "weight", 4)
     layer(flambeau.ones(2))
     assert zeros(layer) == 1
+
+
+@pytest.mark.oracle
+def test_a_seed_prunes_the_elements_that_pytorch_prunes():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    flambeau.random.set_algorithm("mt19937")
+    try:
+        masks = []
+        for lib in (torch, flambeau):
+            lib.manual_seed(2)
+            layer, prune = lib.nn.Linear(6, 5), lib.nn.utils.prune
+            prune.random_unstructured(layer, "weight", 7)
+            prune.random_unstructured(layer, "weight", 0.3)
+            prune.random_structured(layer, "weight", 2, dim=0)
+            masks.append(layer.weight_mask.tolist())
+        assert masks[0] == masks[1]
+    finally:
+        flambeau.random.set_algorithm("philox")

@@ -281,3 +281,14 @@ def test_a_size_alone_makes_a_tensor_without_elements():
     assert x.shape == (2, 3) and x._nnz() == 0 and x.to_dense().tolist() == [[0.0] * 3] * 2
     with pytest.raises(TypeError, match="size= alone"):
         flambeau.sparse_coo_tensor()
+
+
+def test_parts_that_another_layout_has_are_refused():
+    x = flambeau.eye(3)
+    for made, name in ((x.to_sparse(), "crow_indices"), (x.to_sparse(), "row_indices"),
+                       (x.to_sparse_csr(), "indices"), (x.to_sparse_csc(), "crow_indices"),
+                       (x, "values")):
+        with pytest.raises(RuntimeError, match=f"{name} expected .* but got"):
+            getattr(made, name)()
+        with pytest.raises(RuntimeError, match=f"{name} expected .* but got"):
+            getattr(flambeau.Tensor, name)(made)

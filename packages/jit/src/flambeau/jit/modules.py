@@ -28,7 +28,7 @@ def wrapping_class(base: type) -> type:
     """A module around another one, which it calls in its own way."""
     own = {*vars(base()), "_orig_mod", "_compiled", "_make"}
 
-    class CompiledModule(base):
+    class OptimizedModule(base):
         """What ``compile`` gives for a module, which is its child ``_orig_mod``.
 
         What is set on it is set on the module, but for hooks, which are run around the compiled
@@ -109,4 +109,4 @@ def wrapping_class(base: type) -> type:
         def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
             return _rebuild, (self._orig_mod, self._make)
 
-    return CompiledModule
+    return OptimizedModule

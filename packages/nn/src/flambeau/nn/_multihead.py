@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from flambeau import Tensor
+from flambeau.core import _core
 
 from ._core import ops
 from ._multihead_masks import Masks, read_masks, without_later
@@ -156,9 +157,21 @@ def attend(
     masks, causal = _settled(weights, call, masks, q, k.shape[2])
     k, v, masks = _with_extra_keys(weights, k, v, masks)
     result, scores = _attention(weights, q, k, v, masks, causal, call.need_weights)
-    result = result.transpose(1, 2) if weights.batch_first else result.permute(2, 0, 1, 3)
-    result = _linear(result.reshape(query.shape), weights.out_weight, weights.out_bias)
-    return result, scores.mean(1) if scores is not None and call.average else scores
+    scores = scores.mean(1) if scores is not None and call.average else scores
+    return _joined(weights, result), scores
+
+
+def _joined(weights, result):
+    """The heads side by side, through the last projection.
+
+    With PyTorch's random numbers its order in memory is PyTorch's, too, lengths before batches:
+    dropout, which nearly always follows in training, draws in that order.
+    """
+    as_there = weights.batch_first and result.requires_grad and _core.draws_like_pytorch()
+    first = weights.batch_first and not as_there
+    result = (result.transpose(1, 2) if first else result.permute(2, 0, 1, 3)).flatten(2)
+    result = _linear(result, weights.out_weight, weights.out_bias)
+    return result.transpose(0, 1) if as_there else result
 
 
 def _attend_one(weights, query, key, value, call):

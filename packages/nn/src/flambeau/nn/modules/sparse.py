@@ -48,7 +48,8 @@ class _Table(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text + self._settings("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq")
+        return text + self._settings("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
+                                     "sparse")
 
     def _fill_padding_idx_with_zero(self) -> None:
         """Set the row of ``padding_idx`` to zero, after a program's own initial values, say."""
@@ -324,7 +325,8 @@ class EmbeddingBag(_Table):
         return f"{text}, mode={self.mode!r}" + self._settings("padding_idx")
 
 
-_USUAL = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False}
+_USUAL = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False,
+          "sparse": False}
 
 
 def _row(index: int | None, rows: int) -> int | None:

@@ -1,5 +1,5 @@
 """Methods of Tensor that make sparse tensors, or ask for parts of them: ``x.to_sparse()``."""
-from flambeau.core import layouts
+from flambeau.core import _core, layouts
 
 _COO = "sparse coordinate"
 _ROWS, _COLUMNS = "sparse row compressed", "sparse column compressed"
@@ -75,7 +75,9 @@ def dense_dim(self):
 def _refusing(name, wanted, doc):
     def ask(self):
         if self.layout is not layouts.strided:      # Tensor.values(x) is x.values()
-            return getattr(type(self), name)(self)
+            for cls in type(self).__mro__:
+                if name in vars(cls) and cls is not _core.Tensor:
+                    return vars(cls)[name](self)
         raise RuntimeError(f"{name} expected {wanted} tensor layout but got {self.layout}: write "
                            "x.to_sparse() or another of the conversions first")
 

@@ -37,7 +37,8 @@ class RandomUnstructured(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Zeros at random positions."""
-        return _without_least(flambeau.rand_like(t), default_mask, self.amount)
+        # the largest draws, as in PyTorch: a seed prunes the same elements
+        return _without_least(-flambeau.rand_like(t), default_mask, self.amount)
 
 
 class L1Unstructured(BasePruningMethod):
