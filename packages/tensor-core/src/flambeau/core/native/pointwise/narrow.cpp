@@ -1,4 +1,4 @@
-/* Integers narrower than 64 bits, and half precision: see narrow.h. */
+/* Integers narrower than 64 bits, quotients of int64, and half precision: see narrow.h. */
 #include "pointwise/narrow.h"
 #include "pointwise/pointwise_plan.h"
 #include "pointwise/kernels/divide.h"
@@ -95,11 +95,18 @@ int column_of(int dtype) {
     return -1;
 }
 
+/* Quotients and remainders of int64 have kernels too. */
+bool has_kernel(int kernel, int dtype) {
+    const bool divides = kernel >= FL_NARROW_FLOOR_DIVIDE && kernel <= FL_NARROW_FMOD;
+    return column_of(dtype) >= 0 || (dtype == FL_I64 && divides);
+}
+
 bool fits(int64_t x, int dtype) {
     switch (dtype) {
     case FL_U8: return x >= 0 && x <= UINT8_MAX;
     case FL_I8: return x >= INT8_MIN && x <= INT8_MAX;
     case FL_I16: return x >= INT16_MIN && x <= INT16_MAX;
+    case FL_I64: return x != 0;         /* a divisor */
     default: return x >= INT32_MIN && x <= INT32_MAX;
     }
 }
@@ -107,8 +114,8 @@ bool fits(int64_t x, int dtype) {
 struct Side {
     const char *data;
     int step;
-    int64_t number;
-    float wide;
+    int64_t number = 0;
+    float wide = 0;
 
     const char *from(int64_t begin, int64_t size) const {
         return step > 0 ? data + begin * size : data;
@@ -150,7 +157,10 @@ bool plain_scalars(const fl_pointwise *pw, const fl_value *in) {
 fl_narrow_fn function_of(int kernel, int half_kernel, int dtype) {
     if (is_half(dtype))
         return FL_PICK(fl_half_kernels)->run[half_kernel][dtype == FL_BF16];
-    return FL_PICK(fl_narrow_kernels)->run[kernel][column_of(dtype)];
+    const int column = column_of(dtype), division = kernel - FL_NARROW_FLOOR_DIVIDE;
+    if (column < 0)
+        return division < 0 ? nullptr : FL_PICK(fl_divide_kernels)->run[division];
+    return FL_PICK(fl_narrow_kernels)->run[kernel][column];
 }
 
 /* The lower bound, then the upper one while the elements are near. That half precision is rounded
@@ -253,21 +263,6 @@ bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *ou
     return true;
 }
 
-/* int64 divided by a number. */
-bool run_division(const fl_pointwise *pw, const fl_value *in, const fl_tensor *out) {
-    const fl_value &x = in[pw->operand[0]], &by = in[pw->operand[1]];
-    if (by.tag != FL_INT || by.i == 0 || x.tag != FL_TENSOR || x.t->dtype != FL_I64 ||
-        out->dtype != FL_I64 || !(x.t->flags & out->flags & FL_CONTIGUOUS) ||
-        x.t->numel != out->numel)
-        return false;
-    const int64_t *from = (const int64_t *)x.t->data;
-    int64_t *to = (int64_t *)out->data;
-    fl_parallel(out->numel, FL_GRAIN, [&](int64_t begin, int64_t end) {
-        FL_PICK(fl_divide_kernels)->floors(from + begin, by.i, to + begin, end - begin);
-    });
-    return true;
-}
-
 /* A result and its two operands, which may be broadcast, row by row. */
 struct Rows {
     Loop loop;
@@ -363,10 +358,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
         return run_half_sum(op, pw, in, dtype, out);
     if (op->index == FL_OP_addcmul)
         return run_product_sum(pw, in, dtype, out);
-    if (op->index == FL_OP_floor_divide && dtype == FL_I64)
-        return run_division(pw, in, out);
     const bool compares = !half && form.kernel >= FL_NARROW_EQ;
-    if (form.kernel < 0 || (!half && column_of(dtype) < 0) || pw->n_in != (alone ? 1 : 2) ||
+    if (form.kernel < 0 || (!half && !has_kernel(form.kernel, dtype)) || pw->n_in != (alone ? 1 : 2) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in))
         return false;
     const fl_value right = in[pw->operand[alone ? 0 : 1]];

@@ -1,11 +1,14 @@
-/* int64 divided by one number, rounded towards minus infinity. */
+/* Quotients of int64, rounded towards minus infinity, and remainders: with the sign of the divisor,
+ * and with that of the dividend. */
 #pragma once
 #include "common/kernels/level.h"
-#include <stdint.h>
+#include "pointwise/kernels/narrow.h"
 
-/* The divisor is not 0. */
+enum fl_division { FL_DIVISION_FLOOR, FL_DIVISION_REMAINDER, FL_DIVISION_FMOD };
+
+/* No divisor is 0; one of the sides walks. */
 struct fl_divide_kernels {
-    void (*floors)(const int64_t *in, int64_t divisor, int64_t *out, int64_t n);
+    fl_narrow_fn run[3];
 };
 extern "C" {
 FL_LEVELS(fl_divide_kernels);
