@@ -64,7 +64,7 @@ template <class T> FL_TIGHT void softmax_row(const T *p, T *out, int64_t n) {
 template <class T> FL_TIGHT void log_softmax_row(const T *p, T *out, int64_t n) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const T max = largest(p, n);
-    const T rest = (T)log((double)sum_exp<false, T>(p, nullptr, n, max));
+    const T rest = log_total(sum_exp<false, T>(p, nullptr, n, max));
     const Lanes<T> m = Lanes<T>::fill(max), r = Lanes<T>::fill(rest);
     int64_t i = 0;
     for (; i + COUNT <= n; i += COUNT)
@@ -90,7 +90,7 @@ void log_softmax_at(const void *x, const int64_t *index, void *y, int64_t rows, 
     T *out = (T *)y;
     for (int64_t r = 0; r < rows; r++, p += n) {
         const T max = largest(p, n);
-        const T rest = (T)log((double)sum_exp<false, T>(p, nullptr, n, max));
+        const T rest = log_total(sum_exp<false, T>(p, nullptr, n, max));
         out[r] = index[r] >= 0 && index[r] < n ? p[index[r]] - max - rest : 0;
     }
 }

@@ -2,8 +2,8 @@
  * row of the strip fills whole cache lines and the running values stay in registers. */
 #pragma once
 #include "reduce/kernels/reducers.h"
+#include "reduce/kernels/log_of_sum.h"
 #include "common/kernels/vexp.h"
-#include <math.h>
 
 namespace {
 
@@ -74,13 +74,11 @@ FL_TIGHT void sum_of_strip(const Strip<K, T> &strip, const T *p, T *out, int64_t
         }
 }
 
-/* 1 / sum, or log(sum). */
-template <bool logs, class T> FL_TIGHT Lanes<T> last_factor(const Lanes<T> &sum) {
-    alignas(64) T lane[Lanes<T>::COUNT];
-    sum.store(lane);
-    for (int c = 0; c < Lanes<T>::COUNT; c++)
-        lane[c] = logs ? (T)log((double)lane[c]) : 1 / lane[c];
-    return Lanes<T>::load(lane);
+template <class T> FL_TIGHT Lanes<T> inverse(const Lanes<T> &sum) {
+    Lanes<T> v;
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        v.r[i] = 1 / sum.r[i];
+    return v;
 }
 
 template <bool logs, class T>
@@ -93,7 +91,7 @@ void softmax_columns(const void *x, void *y, int64_t n, int64_t stride, int64_t 
         max_of_strip(strip, p, n, stride, max);
         sum_of_strip<!logs>(strip, p, out, n, stride, max, sum);
         for (int k = 0; k < K; k++)
-            sum[k] = last_factor<logs>(sum[k]);
+            sum[k] = logs ? log_totals(sum[k]) : inverse(sum[k]);
         for (int64_t i = 0; i < n; i++)
             for (int k = 0; k < K; k++)
                 strip.store(logs ? strip.load(p + i * stride, k) - max[k] - sum[k]
