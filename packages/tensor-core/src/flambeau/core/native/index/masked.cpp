@@ -63,38 +63,47 @@ void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, i
     }
 }
 
-/* The coordinates before the last move on by one; 0, the new last one. */
-int64_t next_row(const fl_tensor *t, int64_t *outer) {
+/* The coordinates before the last move on by one. */
+void next_row(const fl_tensor *t, int64_t *outer) {
     for (int d = t->ndim - 2; d >= 0; d--) {
         if (++outer[d] < t->shape[d])
             break;
         outer[d] = 0;
     }
-    return 0;
 }
 
-/* Coordinates of the true elements among b .. e, as rows of `ndim` numbers. */
-void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
-    int nd = t->ndim;
-    if (nd == 0)
-        return;
-    int64_t count = count_ones(mask + b, e - b), width = t->shape[nd - 1];
-    if (nd == 1)
-        return FL_PICK(fl_index_kernels)->list(mask, b, e, count, out);
-    int64_t outer[FL_MAX_DIMS], column = b % width, rest = b / width;
+/* Coordinates of the true elements among b .. e, as rows of `ndim` numbers: ND of them, or as many
+ * as there are where that is 0. Positions are listed a block at a time. */
+template <int ND>
+void list_coordinates(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
+    const int64_t BLOCK_ELEMENTS = 1024;
+    const int nd = ND ? ND : t->ndim;
+    const int64_t width = t->shape[nd - 1];
+    int64_t outer[FL_MAX_DIMS], found[BLOCK_ELEMENTS], rest = b / width, row = rest * width;
     for (int d = nd - 2; d >= 0; d--) {
         outer[d] = rest % t->shape[d];
         rest /= t->shape[d];
     }
-    for (int64_t i = b, k = 0; k < count; column = next_row(t, outer)) {
-        int64_t first = k, row = i - column;
-        for (int64_t end = std::min(row + width, e); i < end && k < count; i++) {
-            out[k * nd + nd - 1] = i - row;
-            k += mask[i] != 0;
-        }
-        for (; first < k; first++)
+    for (int64_t i = b; i < e; i += BLOCK_ELEMENTS) {
+        const int64_t end = std::min(i + BLOCK_ELEMENTS, e), count = count_ones(mask + i, end - i);
+        FL_PICK(fl_index_kernels)->list(mask, i, end, count, found);
+        for (int64_t k = 0; k < count; k++, out += nd) {
+            for (; found[k] >= row + width; row += width)
+                next_row(t, outer);
             for (int d = 0; d < nd - 1; d++)
-                out[first * nd + d] = outer[d];
+                out[d] = outer[d];
+            out[nd - 1] = found[k] - row;
+        }
+    }
+}
+
+void list_piece(const uint8_t *mask, const fl_tensor *t, int64_t *out, int64_t b, int64_t e) {
+    switch (t->ndim) {
+    case 0: return;
+    case 1: return FL_PICK(fl_index_kernels)->list(mask, b, e, count_ones(mask + b, e - b), out);
+    case 2: return list_coordinates<2>(mask, t, out, b, e);
+    case 3: return list_coordinates<3>(mask, t, out, b, e);
+    default: return list_coordinates<0>(mask, t, out, b, e);
     }
 }
 
