@@ -77,12 +77,33 @@ void list(const uint8_t *mask, int64_t begin, int64_t end, int64_t count, int64_
 }
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-/* The elements of a register that the mask names, side by side, and how many. */
-inline int select_register(const uint8_t *mask, const uint32_t *x, uint32_t *out) {
+/* The elements of a register that 16 or 8 bytes of the mask name, side by side, and how many. Narrow
+ * elements are widened on the way. */
+inline __m512i pack_16(const uint8_t *mask, __m512i x, int *count) {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)mask);
     const __mmask16 found = _mm_test_epi8_mask(bytes, bytes);
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(found, _mm512_loadu_si512(x)));
-    return __builtin_popcount(found);
+    *count = __builtin_popcount(found);
+    return _mm512_maskz_compress_epi32(found, x);
+}
+inline int select_register(const uint8_t *mask, const uint8_t *x, uint8_t *out) {
+    int count;
+    const __m512i wide = _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128((const __m128i *)x));
+    const __m512i packed = pack_16(mask, wide, &count);
+    _mm_storeu_si128((__m128i *)out, _mm512_maskz_cvtepi32_epi8(0xffff, packed));
+    return count;
+}
+inline int select_register(const uint8_t *mask, const uint16_t *x, uint16_t *out) {
+    int count;
+    const __m512i wide =
+        _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256((const __m256i *)x));
+    const __m512i packed = pack_16(mask, wide, &count);
+    _mm256_storeu_si256((__m256i *)out, _mm512_maskz_cvtepi32_epi16(0xffff, packed));
+    return count;
+}
+inline int select_register(const uint8_t *mask, const uint32_t *x, uint32_t *out) {
+    int count;
+    _mm512_storeu_si512(out, pack_16(mask, _mm512_loadu_si512(x), &count));
+    return count;
 }
 inline int select_register(const uint8_t *mask, const uint64_t *x, uint64_t *out) {
     const __m128i bytes = _mm_loadl_epi64((const __m128i *)mask);
@@ -99,8 +120,8 @@ void select(const uint8_t *mask, const void *from, int64_t n, int64_t count, voi
     T *out = (T *)to;
     int64_t i = 0, k = 0;
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-        constexpr int64_t AT_ONCE = 64 / sizeof(T);
+    if constexpr (sizeof(T) <= 8) {
+        constexpr int64_t AT_ONCE = sizeof(T) == 8 ? 8 : 16;
         for (; i + AT_ONCE <= n && k + AT_ONCE <= count; i += AT_ONCE)
             k += select_register(mask + i, x + i, out + k);
     }
