@@ -47,22 +47,6 @@ int64_t count_before_chunks(const uint8_t *mask, int64_t n, int64_t *positions) 
     return total;
 }
 
-/* Masks are often random, so nothing branches on an element: every one is read, and the position
- * moves on where the mask holds. The count of the piece's elements ends the loop, so that nothing
- * is read behind the last. */
-template <class T>
-void spread_piece(const uint8_t *mask, const char *from, char *to, int64_t at, int64_t b,
-                  int64_t e) {
-    const T *x = (const T *)from + at;
-    T *out = (T *)to;
-    int64_t count = count_ones(mask + b, e - b);
-    for (int64_t i = b, k = 0; k < count; i++) {
-        T taken = x[k], kept = out[i];
-        out[i] = mask[i] ? taken : kept;
-        k += mask[i] != 0;
-    }
-}
-
 /* The coordinates before the last move on by one. */
 void next_row(const fl_tensor *t, int64_t *outer) {
     for (int d = t->ndim - 2; d >= 0; d--) {
@@ -220,9 +204,11 @@ extern "C" int fl_run_masked_scatter(const fl_op *op, const fl_value *in, int,
                         (long long)wanted, fl_shape_text(source->shape, source->ndim),
                         (long long)source->numel);
     fl_load_out(out, target, in[0].t);
+    const int64_t size = fl_itemsize(target->dtype);
+    const fl_choose_fn place = FL_PICK(fl_index_kernels)->place[__builtin_ctz((unsigned)size)];
     fl_parallel(n, PIECE_ELEMENTS, [&](int64_t b, int64_t e) {
-        FL_BY_SIZE(fl_itemsize(target->dtype), spread_piece, bits, x.data(), out.data(),
-                   positions.as<int64_t>()[b / PIECE_ELEMENTS], b, e)
+        place(bits + b, x.data() + positions.as<int64_t>()[b / PIECE_ELEMENTS] * size, e - b,
+              count_ones(bits + b, e - b), out.data() + b * size);
     });
     out.commit();
     return 0;

@@ -113,6 +113,58 @@ inline int select_register(const uint8_t *mask, const uint64_t *x, uint64_t *out
 }
 #endif
 
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+/* The first elements of x where 16 or 8 bytes of the mask say so, what is there elsewhere. */
+inline __mmask16 named_16(const uint8_t *mask) {
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)mask);
+    return _mm_test_epi8_mask(bytes, bytes);
+}
+inline int place_register(const uint8_t *mask, const uint8_t *x, uint8_t *out) {
+    const __mmask16 found = named_16(mask);
+    const __m512i wide = _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128((const __m128i *)x));
+    _mm512_mask_cvtepi32_storeu_epi8(out, found, _mm512_maskz_expand_epi32(found, wide));
+    return __builtin_popcount(found);
+}
+inline int place_register(const uint8_t *mask, const uint16_t *x, uint16_t *out) {
+    const __mmask16 found = named_16(mask);
+    const __m512i wide =
+        _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256((const __m256i *)x));
+    _mm512_mask_cvtepi32_storeu_epi16(out, found, _mm512_maskz_expand_epi32(found, wide));
+    return __builtin_popcount(found);
+}
+inline int place_register(const uint8_t *mask, const uint32_t *x, uint32_t *out) {
+    const __mmask16 found = named_16(mask);
+    _mm512_mask_storeu_epi32(out, found, _mm512_maskz_expand_epi32(found, _mm512_loadu_si512(x)));
+    return __builtin_popcount(found);
+}
+inline int place_register(const uint8_t *mask, const uint64_t *x, uint64_t *out) {
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)mask);
+    const __mmask8 found = (__mmask8)_mm_test_epi8_mask(bytes, bytes);
+    _mm512_mask_storeu_epi64(out, found, _mm512_maskz_expand_epi64(found, _mm512_loadu_si512(x)));
+    return __builtin_popcount(found);
+}
+#endif
+
+/* As in list(); what lies behind the last element is not read. */
+template <class T>
+void place(const uint8_t *mask, const void *from, int64_t n, int64_t count, void *to) {
+    const T *x = (const T *)from;
+    T *out = (T *)to;
+    int64_t i = 0, k = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if constexpr (sizeof(T) <= 8) {
+        constexpr int64_t AT_ONCE = sizeof(T) == 8 ? 8 : 16;
+        for (; i + AT_ONCE <= n && k + AT_ONCE <= count; i += AT_ONCE)
+            k += place_register(mask + i, x + k, out + i);
+    }
+#endif
+    for (; k < count; i++) {
+        T taken = x[k], kept = out[i];
+        out[i] = mask[i] ? taken : kept;
+        k += mask[i] != 0;
+    }
+}
+
 /* As in list(). */
 template <class T>
 void select(const uint8_t *mask, const void *from, int64_t n, int64_t count, void *to) {
@@ -140,4 +192,5 @@ struct Pair {
 
 extern const fl_index_kernels FL_LEVEL(fl_index_kernels) = {
     within, count, list,
-    {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>, select<Pair>}};
+    {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>, select<Pair>},
+    {place<uint8_t>, place<uint16_t>, place<uint32_t>, place<uint64_t>, place<Pair>}};

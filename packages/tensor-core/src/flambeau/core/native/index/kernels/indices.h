@@ -18,6 +18,7 @@ struct fl_index_kernels {
     fl_count_fn count;
     fl_list_fn list;
     fl_choose_fn choose[5];     /* elements of 1, 2, 4, 8 and 16 bytes */
+    fl_choose_fn place[5];      /* the other way: `count` elements to where bytes are not zero */
 };
 extern "C" {
 FL_LEVELS(fl_index_kernels);
