@@ -75,8 +75,8 @@ extern "C" int fl_run_embedding_grad(const fl_op *op, const fl_value *in, int,
     int64_t width = outs[0]->shape[1];
     memset(out.as<char>(), 0, (size_t)(outs[0]->numel * fl_kind_size[kind]));
     if (grad->numel)
-        fl_add_blocks(out.as<char>(), source.as<char>(), positions.as<int64_t>(), indices->numel, 1,
-                      in[2].i, width, kind, 1, in[3].i);
+        fl_add_blocks({positions.as<int64_t>(), indices->numel, width, width, in[2].i, in[3].i, kind,
+                       1}, out.as<char>(), source.as<char>(), 1);
     out.commit();
     return 0;
 }

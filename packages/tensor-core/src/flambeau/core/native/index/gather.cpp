@@ -65,6 +65,30 @@ void add_integers(const fl_gather_walk &w, const int64_t *index, const char *fro
                           [](T &target, T x) { target = (T)(target + x); });
 }
 
+/* Whether the index is one line along `dim`, expanded over blocks as large as those of self. */
+bool names_blocks(const fl_tensor *self, const fl_tensor *index, int dim) {
+    int64_t inner = 1;
+    for (int d = 0; d < index->ndim; d++) {
+        bool expanded = index->strides[d] == 0 || index->shape[d] == 1;
+        if (d != dim && (!expanded || index->shape[d] != self->shape[d]))
+            return false;
+        inner *= d > dim ? index->shape[d] : 1;
+    }
+    return index->numel > 0 && inner > 1;
+}
+
+/* That line. */
+fl_tensor line_of(const fl_tensor *index, int dim) {
+    fl_tensor line = *index;
+    line.ndim = 1;
+    line.numel = index->shape[dim];
+    line.shape = index->shape + dim;
+    line.strides = index->strides + dim;
+    if (line.strides[0] != 1 && line.numel != 1)
+        line.flags &= ~(uint32_t)FL_CONTIGUOUS;
+    return line;
+}
+
 int infer_scatter(const fl_op *op, const fl_value *in, int n, fl_spec *outs, const fl_tensor *src) {
     const fl_tensor *self = in[0].t, *index = in[2].t;
     int dim;
@@ -93,6 +117,20 @@ extern "C" int fl_infer_gather(const fl_op *op, const fl_value *in, int n, fl_sp
     return 0;
 }
 
+static int gather_blocks(const fl_op *op, const fl_tensor *self, const fl_tensor *index, int dim,
+                         fl_tensor *result) {
+    const fl_tensor line = line_of(index, dim);
+    In positions(&line, FL_K_I64);
+    RawOut out(result, self->dtype);
+    if (!out.ok() || fl_check_positions(op, positions, &line, self, dim) < 0)
+        return -1;
+    const fl_middle m = fl_middle_of(self, dim);
+    fl_pick_blocks(out.data(), self->data, positions.as<int64_t>(), line.numel, m.outer, m.n,
+                   m.inner * fl_itemsize(self->dtype));
+    out.commit();
+    return 0;
+}
+
 extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
     const fl_tensor *self = in[0].t, *index = in[2].t;
     int dim;
@@ -100,6 +138,8 @@ extern "C" int fl_run_gather(const fl_op *op, const fl_value *in, int, fl_tensor
         return -1;
     if (index->numel == 0)
         return 0;
+    if (fl_is_contiguous(self) && names_blocks(self, index, dim))
+        return gather_blocks(op, self, index, dim, outs[0]);
     In positions(index, FL_K_I64);
     RawOut out(outs[0], self->dtype);
     if (!out.ok() || fl_check_positions(op, positions, index, self, dim) < 0)
@@ -169,31 +209,10 @@ extern "C" int fl_run_scatter__value(const fl_op *op, const fl_value *in, int,
     return run_scatter(op, in, outs[0], number, nullptr);
 }
 
-/* Whether the index is one line along `dim`, expanded over blocks as large as those of self and
- * src. */
-static bool names_blocks(const fl_tensor *self, const fl_tensor *index, const fl_tensor *src,
-                         int dim) {
-    int64_t inner = 1;
-    for (int d = 0; d < index->ndim; d++) {
-        bool expanded = index->strides[d] == 0 || index->shape[d] == 1;
-        if (index->shape[d] != src->shape[d] ||
-            (d != dim && (!expanded || index->shape[d] != self->shape[d])))
-            return false;
-        inner *= d > dim ? index->shape[d] : 1;
-    }
-    return index->numel > 0 && inner > 1;
-}
-
 static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *result) {
     const fl_tensor *self = in[0].t;
     int kind = fl_kind_of_dtype[self->dtype];
-    fl_tensor line = *in[2].t;
-    line.ndim = 1;
-    line.numel = in[2].t->shape[dim];
-    line.shape = in[2].t->shape + dim;
-    line.strides = in[2].t->strides + dim;
-    if (line.strides[0] != 1 && line.numel != 1)
-        line.flags &= ~(uint32_t)FL_CONTIGUOUS;
+    const fl_tensor line = line_of(in[2].t, dim);
     In positions(&line, FL_K_I64), from(in[3].t, kind);
     if (!from.ok() || fl_check_positions(op, positions, &line, self, dim) < 0)
         return -1;
@@ -202,9 +221,8 @@ static int add_blocks(const fl_op *op, const fl_value *in, int dim, fl_tensor *r
     if (!out.ok())
         return -1;
     fl_middle m = fl_middle_of(result, dim);
-    fl_add_blocks(out.as<char>(), from.as<char>(), positions.as<int64_t>(), line.numel, m.outer,
-                  m.n,
-                  m.inner, kind, 1, -1);
+    fl_add_blocks({positions.as<int64_t>(), line.numel, m.inner, m.inner, m.n, -1, kind, 1},
+                  out.as<char>(), from.as<char>(), m.outer);
     out.commit();
     return 0;
 }
@@ -231,7 +249,8 @@ extern "C" int fl_run_scatter_add(const fl_op *op, const fl_value *in, int,
         return fl_run_on_slices(op, in, outs[0], dim, positions.as<int64_t>(), index->shape,
                                 nullptr);
     }
-    if (names_blocks(in[0].t, index, src, dim))
+    if (names_blocks(in[0].t, index, dim) &&
+        !memcmp(index->shape, src->shape, sizeof(int64_t) * (size_t)index->ndim))
         return add_blocks(op, in, dim, outs[0]);
     In positions(index, FL_K_I64);
     if (fl_check_positions(op, positions, index, in[0].t, dim) < 0)

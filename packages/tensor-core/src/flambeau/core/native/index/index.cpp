@@ -1,10 +1,10 @@
 /* index and index_put: reading and writing through advanced indices. */
 #include "common/kernels/accumulate.h"
-#include "common/add.h"
 #include "common/args.h"
 #include "index/index.h"
 #include "index/named_slices.h"
 #include "common/raw.h"
+#include "index/rows.h"
 
 #include <algorithm>
 
@@ -95,30 +95,12 @@ void write_all(const fl_index_walk &w, int64_t size, char *base, const Written &
     });
 }
 
-/* Add to the points whose offset lies in [low, high), in order: points of one element. */
-template <class T>
-void add_elements(const fl_index_walk &w, char *base, const char *dense, int64_t low,
-                  int64_t high) {
-    T *to = (T *)base;
-    const T *x = (const T *)dense;
-    for (int64_t i = 0; i < w.n_points; i++) {
-        int64_t at = w.offsets[i];
-        if (at >= low && at < high)
-            to[at] = fl_plus(to[at], x[i]);
-    }
-}
-
-/* The same for blocks of any size. The memory is contiguous, so that only the innermost merged
- * dimension is walked here. */
+/* Add to the points whose offset lies in [low, high), in order. The memory is contiguous, so that
+ * only the innermost merged dimension is walked here. */
 void add_points(const fl_index_walk &w, int kind, char *base, const char *dense, int64_t low,
                 int64_t high) {
-    if (w.block == 1) {
-        FL_BY_KIND(kind, add_elements, w, base, dense, low, high)
-        return;
-    }
-    const int64_t line = w.na ? w.after_shape[w.na - 1] : 1, size = fl_kind_size[kind];
-    const bool run = w.na == 0 || w.after_strides[w.na - 1] == 1;
-    const int64_t step = run ? line : 1;
+    const int64_t line = w.after_shape[w.na - 1], size = fl_kind_size[kind];
+    const int64_t step = w.after_strides[w.na - 1] == 1 ? line : 1;
     for (int64_t i = 0; i < w.n_points; i++) {
         if (w.offsets[i] < low || w.offsets[i] >= high)
             continue;
@@ -158,6 +140,13 @@ int64_t parts_of(const fl_index_walk &w) {
 
 void accumulate(const fl_index_walk &w, int kind, char *to, const char *from, int64_t span) {
     int64_t size = fl_kind_size[kind];
+    if (fl_index_dense(w)) {
+        for (int64_t b = 0; b < w.n_before; b++)
+            fl_add_blocks({w.offsets, w.n_points, w.block, 1, span, -1, kind, 1},
+                          to + fl_index_before(w, b) * size,
+                          from + b * w.n_points * w.block * size, 1);
+        return;
+    }
     int64_t parts = parts_of(w);
     fl_parallel(w.n_before * parts, parts == 1 ? w.n_before : 1, [&](int64_t b, int64_t e) {
         for (int64_t t = b; t < e; t++) {

@@ -130,8 +130,8 @@ extern "C" int fl_run_index_add(const fl_op *op, const fl_value *in, int, fl_ten
     if (!out.ok())
         return -1;
     if (in[3].t->numel)
-        fl_add_blocks(out.as<char>(), source.as<char>(), positions.as<int64_t>(), index->numel,
-                      m.outer, m.n, m.inner, kind, fl_as_double(in[4]), -1);
+        fl_add_blocks({positions.as<int64_t>(), index->numel, m.inner, m.inner, m.n, -1, kind,
+                       fl_as_double(in[4])}, out.as<char>(), source.as<char>(), m.outer);
     out.commit();
     return 0;
 }

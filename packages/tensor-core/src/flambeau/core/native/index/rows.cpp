@@ -4,6 +4,7 @@
 #include "common/args.h"
 #include "common/raw.h"
 #include "index/rows.h"
+#include <algorithm>
 
 namespace {
 
@@ -39,56 +40,28 @@ void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int
     }
 }
 
-/* One piece of the work: targets low .. high, columns begin .. begin + width of every block.
- * Pieces never meet, and within one the order is that of the index. */
-struct Piece {
-    int64_t low, high, begin, width;
-};
+/* Fewer columns of a block are no work for a thread of its own: a line of the cache. */
+const int64_t PIECE_COLUMNS = 16;
 
-struct Adding {
-    char *to;
-    const char *from;
-    const int64_t *index;
-    int64_t n, size, block, skip;
-    int kind;
-    double scale;
-};
-
-void add_piece(const Adding &a, int64_t o, const Piece &p) {
-    int64_t item = fl_kind_size[a.kind];
-    char *to = a.to + (o * a.size * a.block + p.begin) * item;
-    const char *from = a.from + (o * a.n * a.block + p.begin) * item;
-    for (int64_t i = 0; i < a.n; i++) {
-        int64_t k = a.index[i];
-        if (k >= p.low && k < p.high && k != a.skip)
-            kernels->run[a.kind](to + k * a.block * item, from + i * a.block * item, p.width,
-                                 a.scale);
+/* Blocks of which each thread has some columns; narrower ones share out the targets, and each
+ * thread looks at the whole index. Pieces never meet, and within one the order is the index's. */
+void add_piece(const fl_added_blocks &a, char *to, const char *from, int64_t pieces, int64_t t) {
+    fl_named_blocks b = {a.index, a.n, a.block, a.step, 0, a.block, 0, a.size, a.skip};
+    if (a.block >= pieces * PIECE_COLUMNS) {
+        const int64_t lines = fl_chunk_count(a.block, PIECE_COLUMNS);
+        b.begin = lines * t / pieces * PIECE_COLUMNS;
+        b.width = std::min(lines * (t + 1) / pieces * PIECE_COLUMNS, a.block) - b.begin;
+    } else {
+        b.low = a.size * t / pieces;
+        b.high = a.size * (t + 1) / pieces;
     }
-}
-
-/* Wide blocks are cut into columns; narrow ones share out the targets, each piece looking at the
- * whole index. */
-const int64_t PIECE_COLUMNS = 64, MAX_PARTS = 4;
-
-int64_t pieces_of(const Adding &a) {
-    if (a.n * a.block < FL_GRAIN)
-        return 1;
-    return a.block >= 2 * PIECE_COLUMNS ? fl_chunk_count(a.block, PIECE_COLUMNS) : MAX_PARTS;
-}
-
-Piece piece_of(const Adding &a, int64_t pieces, int64_t t) {
-    if (pieces == 1)
-        return {0, a.size, 0, a.block};
-    if (a.block < 2 * PIECE_COLUMNS)
-        return {a.size * t / pieces, a.size * (t + 1) / pieces, 0, a.block};
-    int64_t begin = t * PIECE_COLUMNS, width = a.block - begin;
-    return {0, a.size, begin, width < PIECE_COLUMNS ? width : PIECE_COLUMNS};
+    kernels->named[a.kind](to, from, &b, a.scale);
 }
 
 /* Blocks of one number: no call for each. */
-template <class T> void add_items(const Adding &a, int64_t o) {
-    T *to = (T *)a.to + o * a.size;
-    const T *from = (const T *)a.from + o * a.n;
+template <class T> void add_items(const fl_added_blocks &a, char *result, const char *x) {
+    T *to = (T *)result;
+    const T *from = (const T *)x;
     for (int64_t i = 0; i < a.n; i++)
         if (a.index[i] != a.skip)
             to[a.index[i]] = fl_plus(to[a.index[i]], from[i]);
@@ -117,20 +90,22 @@ void fl_pick_blocks(char *to, const char *from, const int64_t *index, int64_t n,
         });
 }
 
-void fl_add_blocks(char *to, const char *from, const int64_t *index, int64_t n, int64_t outer,
-                   int64_t size, int64_t block, int kind, double scale, int64_t skip) {
-    Adding a = {to, from, index, n, size, block, skip, kind, scale};
-    if (block == 1 && scale == 1) {
-        fl_parallel(outer, fl_row_grain(n), [&](int64_t b, int64_t e) {
-            for (int64_t o = b; o < e; o++) {
-                FL_BY_KIND(kind, add_items, a, o)
+/* Where there is work for several threads, each has a piece of it. */
+void fl_add_blocks(const fl_added_blocks &a, char *to, const char *from, int64_t outer) {
+    const bool items = a.block == 1 && a.step == 1 && a.scale == 1;
+    const int64_t item = fl_kind_size[a.kind], threads = fl_get_num_threads();
+    const bool is_cut = !items && outer < threads && outer * a.n * a.block >= FL_GRAIN;
+    const int64_t pieces = is_cut ? fl_chunk_count(threads, outer) : 1;
+    fl_parallel(outer * pieces, is_cut ? 1 : fl_row_grain(a.n * a.block),
+                [&](int64_t b, int64_t e) {
+        for (int64_t t = b; t < e; t++) {
+            char *result = to + t / pieces * a.size * a.step * item;
+            const char *x = from + t / pieces * a.n * a.block * item;
+            if (items) {
+                FL_BY_KIND(a.kind, add_items, a, result, x)
+            } else {
+                add_piece(a, result, x, pieces, t % pieces);
             }
-        });
-        return;
-    }
-    int64_t pieces = pieces_of(a);
-    fl_parallel(outer * pieces, pieces == 1 ? outer : 1, [&](int64_t b, int64_t e) {
-        for (int64_t t = b; t < e; t++)
-            add_piece(a, t / pieces, piece_of(a, pieces, t % pieces));
+        }
     });
 }

@@ -35,6 +35,54 @@ void add_bools(void *to, const void *from, int64_t n, double scale) {
         out[i] |= x[i];
 }
 
+/* Targets lie anywhere in memory: those to come are asked for early. */
+template <class T, class Add>
+void each_named(T *to, const T *from, const fl_named_blocks &b, const Add &add_block) {
+    const int64_t AHEAD = 8;
+    for (int64_t i = 0; i < b.n; i++) {
+        const int64_t k = b.index[i];
+        if (i + AHEAD < b.n)
+            __builtin_prefetch(to + b.index[i + AHEAD] * b.step + b.begin, 1);
+        if (k >= b.low && k < b.high && k != b.skip)
+            add_block(to + k * b.step + b.begin, from + i * b.block + b.begin);
+    }
+}
+
+template <bool SCALED, class T>
+void add_named_lanes(T *to, const T *from, const fl_named_blocks &b, T scale) {
+    constexpr int COUNT = Lanes<T>::COUNT;
+    const Lanes<T> factor = Lanes<T>::fill(scale);
+    each_named(to, from, b, [&](T *out, const T *x) {
+        int64_t j = 0;
+        for (; j + COUNT <= b.width; j += COUNT) {
+            const Lanes<T> term = Lanes<T>::load(x + j);
+            (Lanes<T>::load(out + j) + (SCALED ? factor * term : term)).store(out + j);
+        }
+        for (; j < b.width; j++)
+            out[j] += SCALED ? scale * x[j] : x[j];
+    });
+}
+
+/* A number is PARTS of T. */
+template <class T, int PARTS>
+void add_named(void *to, const void *from, const fl_named_blocks *blocks, double scale) {
+    fl_named_blocks b = *blocks;
+    b.block *= PARTS;
+    b.step *= PARTS;
+    b.begin *= PARTS;
+    b.width *= PARTS;
+    if (scale == 1)
+        add_named_lanes<false>((T *)to, (const T *)from, b, (T)1);
+    else
+        add_named_lanes<true>((T *)to, (const T *)from, b, (T)scale);
+}
+
+template <class T, fl_accumulate_fn ADD>
+void add_named_by(void *to, const void *from, const fl_named_blocks *blocks, double scale) {
+    each_named((T *)to, (const T *)from, *blocks,
+               [&](T *out, const T *x) { ADD(out, x, blocks->width, scale); });
+}
+
 /* SETS sets of lanes of all rows, summed in registers; the last set may be a part. Rows to come
  * are asked for early: they lie anywhere in memory. */
 template <int SETS, class T>
@@ -87,4 +135,6 @@ int64_t add_rows(const void *memory, int64_t width, const int64_t *rows, int64_t
 
 extern const fl_accumulate_kernels FL_LEVEL(fl_accumulate_kernels) = {
     {add<float>, add<double>, add_whole, add_bools, add_pairs<float>, add_pairs<double>},
+    {add_named<float, 1>, add_named<double, 1>, add_named_by<int64_t, add_whole>,
+     add_named_by<uint8_t, add_bools>, add_named<float, 2>, add_named<double, 2>},
     {add_rows<float>, add_rows<double>}};
