@@ -112,9 +112,11 @@ def row_lead(call: Call) -> int:
     """After how many dimensions of its model a kernel's rows begin; 0: it has none."""
     if not call.reads:
         return 0
-    if call.opdef.rows in _BY_RESULT:
-        return len(call.outs[0].shape) - 1
     ndim = len(call.reads[0].shape)
+    if call.opdef.rows == "lookup":
+        return len(call.outs[0].shape) - (ndim - 1)
+    if call.opdef.rows == "classes":
+        return len(call.outs[0].shape) - 1
     if call.opdef.rows == "axes":
         return int(ndim - call.argument("axes"))
     dim = call.argument("dim") if call.opdef.rows == "dim" else None
@@ -164,11 +166,10 @@ def call_parts(call: Call, rows: int) -> list[RowPart | None] | None:
 def _shared(call: Call, piece: Piece, number: int) -> RowPart | None:
     """An argument of kernels over numbers of rows or classes that all rows need whole."""
     params = call.opdef.params
-    if call.opdef.rows not in _BY_RESULT or number >= len(params):
-        return None
-    if piece.shape and params[number].name not in ("weight", "total_weight"):
-        return None
-    return RowPart(0, piece.shape, piece.strides, has_rows=False)
+    is_shared = call.opdef.rows == "lookup" and number == 0
+    if call.opdef.rows == "classes" and number < len(params):
+        is_shared = not piece.shape or params[number].name in ("weight", "total_weight")
+    return RowPart(0, piece.shape, piece.strides, has_rows=False) if is_shared else None
 
 
 def _kernel_part(call: Call, piece: Piece, lead: int, rows: int) -> RowPart | None:

@@ -2,7 +2,9 @@
 #include "common/kernels/accumulate.h"
 #include "common/args.h"
 #include "index/index.h"
+#include "index/kernels/indices.h"
 #include "index/named_slices.h"
+#include "common/range_error.h"
 #include "common/raw.h"
 #include "index/rows.h"
 
@@ -249,7 +251,31 @@ static int read_all(const fl_op *op, const fl_value *in, const fl_index_shape &s
     return 0;
 }
 
+/* Rows of contiguous memory, named by one index. */
+static int read_rows(const fl_op *op, const fl_tensor *self, const fl_tensor *index,
+                     fl_tensor *out) {
+    In positions(index, FL_K_I64);
+    if (!positions.ok())
+        return -1;
+    const int64_t rows = self->shape[0], n = index->numel, *at = positions.as<int64_t>();
+    const bool is_plain = FL_PICK(fl_index_kernels)->within(at, n, 0, rows);
+    Scratch wrapped(is_plain ? 0 : fl_bytes(n, 8));
+    if (!wrapped.ok() || (!is_plain && fl_check_index_range(op, FL_RANGE_ERROR, at, n, rows, 0,
+                                                            true) < 0))
+        return -1;
+    if (out->numel == 0)
+        return 0;
+    for (int64_t i = 0; i < n && !is_plain; i++)
+        wrapped.as<int64_t>()[i] = at[i] + (at[i] < 0 ? rows : 0);
+    fl_pick_blocks(out->data, self->data, is_plain ? at : wrapped.as<int64_t>(), n, 1, rows,
+                   self->numel / rows * fl_itemsize(self->dtype));
+    return 0;
+}
+
 extern "C" int fl_run_index(const fl_op *op, const fl_value *in, int, fl_tensor *const *outs) {
+    const fl_tensor *only = fl_only_index(in[1]);
+    if (only && fl_is_contiguous(in[0].t) && fl_is_contiguous(outs[0]))
+        return read_rows(op, in[0].t, only, outs[0]);
     fl_index_shape shape;
     if (fl_index_infer(op, in[0].t, in[1], &shape) < 0)
         return -1;

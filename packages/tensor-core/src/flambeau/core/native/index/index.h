@@ -12,6 +12,17 @@ struct fl_index_shape {
     int64_t shape[FL_MAX_DIMS];                     /* of the result */
 };
 
+/* The index of a list that has one for the first dimension alone, else NULL. Compiled calls give it
+ * without the list. */
+static inline const fl_tensor *fl_only_index(const fl_value &indices) {
+    if (indices.tag == FL_TENSOR)
+        return indices.t;
+    for (uint32_t i = 1; i < indices.len; i++)
+        if (indices.ts[i])
+            return nullptr;
+    return indices.len ? indices.ts[0] : nullptr;
+}
+
 /* Checks self and indices; in[0] and in[1] of the call. */
 int fl_index_infer(const fl_op *op, const fl_tensor *self, const fl_value &indices,
                    fl_index_shape *shape);

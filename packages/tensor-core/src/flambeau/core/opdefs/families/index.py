@@ -7,7 +7,8 @@ _FUNCTION = ("function",)
 OPDEFS = (
     kernel("index_select(Tensor self, Dim dim, Tensor index)",
            doc="Slices along a dimension, in the order of an index.", exact_out=True,
-           linear="self", batching="rule", raises_on_values=True, overlap="any", any_dtype=True),
+           linear="self", batching="rule", raises_on_values=True, overlap="any", any_dtype=True,
+           rows="lookup"),
     kernel("index_add(Tensor self, Dim dim, Tensor index, Tensor source, *, Scalar alpha=1)",
            inplace=True, doc="Adds slices of ``source`` to the slices named by an index.",
            exact_out=True, linear="self + source", batching="rule", raises_on_values=True,
@@ -29,7 +30,7 @@ OPDEFS = (
            linear="self + value", batching="dims", raises_on_values=True, overlap="any"),
     kernel("index(Tensor self, Tensors indices)", forms=(), out=False,
            doc="NumPy's advanced indexing with integer tensors (None: whole dimension).",
-           linear="self", batching="rule", raises_on_values=True, any_dtype=True),
+           linear="self", batching="rule", raises_on_values=True, any_dtype=True, rows="lookup"),
     kernel("index_put(Tensor self, Tensors indices, Tensor values, Bool accumulate=False)",
            forms=(), inplace=True, doc="Writes through advanced indexing with integer tensors.",
            linear="self + values", batching="rule", raises_on_values=True, overlap="any",
