@@ -189,9 +189,9 @@ def test_results_between_others_are_in_the_loop_that_makes_them():
 
 
 def test_one_that_gains_nothing_runs_at_once():
-    """Softmax shares no loop with the copy of its result, nor does a copy of what is given."""
+    """Columns share no rows with the copy of the result, nor does a copy of what is given."""
     def fn(x):
-        y = (x * 2).softmax(-1)
+        y = (x * 2).softmax(0)
         before = waiting_calls()
         joined = flambeau.cat([y, x], 1)
         waited.append(waiting_calls() > before)

@@ -11,12 +11,12 @@ kernels share blocks of rows only where each row depends on the same rows alone 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from flambeau.jit.deferral.emit import SMALL_TIMES, add_group, is_small
 from flambeau.jit.deferral.groups import Group, gather
-from flambeau.jit.deferral.pieces import calls_of
+from flambeau.jit.deferral.pieces import Call, calls_of
 from flambeau.jit.deferral.plan import Plan
 from flambeau.jit.deferral.unrolled import unroll
 
@@ -36,11 +36,10 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     """
     held = {number for number, byte in enumerate(needed) if byte}
     planned: list[tuple[Group, set[int]]] = []
-    calls = unroll(calls_of(noted), held)
+    calls = unroll(_needed(calls_of(noted), held), held)
     for group in reversed(gather(calls, frozenset(held))):
-        after = set(held)
-        if _keep_needed(group, held):
-            planned.append((group, after))
+        planned.append((group, set(held)))
+        held |= {piece.storage for piece in group.reads}
     plan = Plan()
     for group, after in reversed(planned):
         add_group(plan, group, after, apart)
@@ -50,12 +49,11 @@ def make_plan(noted: Sequence[tuple[str, list[Any], list[Any]]], needed: bytes,
     return plan
 
 
-def _keep_needed(group: Group, needed: set[int]) -> bool:
-    """Drop the items whose results nobody needs; ``needed`` becomes what is before the group."""
-    kept = []
-    for item in reversed(group.items):
-        if any(piece.storage in needed for piece in item.writes):
-            kept.append(item)
-            needed |= {piece.storage for piece in item.reads}
-    group.items = kept[::-1]
-    return bool(kept)
+def _needed(calls: Sequence[Call], held: Collection[int]) -> list[Call]:
+    """The calls whose results somebody holds, or that others of these read."""
+    kept, read = [], set(held)
+    for call in reversed(calls):
+        if any(piece.storage in read for piece in call.outs):
+            kept.append(call)
+            read |= {piece.storage for piece in call.reads}
+    return kept[::-1]

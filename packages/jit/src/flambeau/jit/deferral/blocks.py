@@ -70,31 +70,59 @@ def _block(group: Group, parts: Sequence[_Parts]) -> int:
     return block - block % _EVEN if block > _EVEN else block
 
 
+class _Written:
+    """The part of a row that was written, of one storage.
+
+    Args:
+        start: bytes before the first row.
+        stride: bytes of a row.
+    """
+
+    def __init__(self, start: int, stride: int) -> None:
+        self.start, self.stride = start, stride
+        self.pieces: set[Piece] = set()
+        self.bytes = bytearray(stride)
+
+    def add(self, piece: Piece, part: RowPart) -> bool:
+        """Note what is written; whether it lies within its row."""
+        first, end = self._interval(piece, part)
+        self.pieces.add(piece)
+        if math.prod(part.shape) * piece.size == end - first:
+            self.bytes[first:end] = b"\1" * (end - first)
+        return part.stride == self.stride > 0 and end <= self.stride
+
+    def holds(self, piece: Piece, part: RowPart | None) -> bool:
+        """Whether all of a piece's rows were written."""
+        if part is None or part.stride != self.stride or piece.start < self.start:
+            return False
+        first, end = self._interval(piece, part)
+        return end <= self.stride and (piece in self.pieces or all(self.bytes[first:end]))
+
+    def _interval(self, piece: Piece, part: RowPart) -> tuple[int, int]:
+        first = piece.start - self.start
+        return first, first + part.extent(piece.size)
+
+
 def _scratch(items: Sequence[Loop | Kernel], parts: Sequence[_Parts]) -> dict[int, tuple[int, int]]:
     """The storages that are written before they are read: where a row starts, and its bytes."""
-    found: dict[int, tuple[int, int]] = {}
+    found: dict[int, _Written] = {}
+    for item, each in zip(items, parts, strict=True):
+        for piece in item.writes:
+            part = each.get(piece)
+            if part is not None:
+                own = found.setdefault(piece.storage, _Written(piece.start, part.stride))
+                own.start = min(own.start, piece.start)
     refused = set()
     for item, each in zip(items, parts, strict=True):
         for piece in item.reads:
-            if not _is_within(piece, each[piece], found):
+            if piece.storage in found and not found[piece.storage].holds(piece, each[piece]):
                 refused.add(piece.storage)
         for piece in item.writes:
             part = each.get(piece)
-            if part is None:
-                continue
-            found.setdefault(piece.storage, (piece.start, part.stride))
-            if not part.stride or not _is_within(piece, part, found):
+            if part is not None and not found[piece.storage].add(piece, part):
                 refused.add(piece.storage)
-    return {storage: offset for storage, offset in found.items() if storage not in refused}
-
-
-def _is_within(piece: Piece, part: RowPart | None, found: dict[int, tuple[int, int]]) -> bool:
-    """Whether a piece's rows lie within those that were written."""
-    if piece.storage not in found or part is None:
-        return False
-    start, stride = found[piece.storage]
-    return (part.stride == stride and piece.start >= start
-            and piece.start - start + part.extent(piece.size) <= stride)
+    return {storage: (own.start, own.stride) for storage, own in found.items()
+            if storage not in refused}
 
 
 class _Rows:

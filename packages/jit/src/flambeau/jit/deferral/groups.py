@@ -102,8 +102,7 @@ class Group:
         if not self.is_open or item.device != self.items[0].device:
             return False
         if isinstance(item, Loop):
-            return self._joins_loop(item) or (self.rows > 0 and self._concerns(item)
-                                              and self._appends(item, self.rows))
+            return self._joins_loop(item) or self._continues(item)
         own = row_count(item.call) if item.is_in_rows else 0
         if not own or (_is_by_element(item) and not self._concerns(item)):
             return False
@@ -111,6 +110,18 @@ class Group:
             return False
         return (self._appends(item, self.rows or own)
                 or (self.is_by_element and self._appends(item, own)))
+
+    def _continues(self, item: Loop) -> bool:
+        """Join a loop of another shape over the same rows: of these, if there are some, else of
+        what both have in front, where it reads what these loops wrote."""
+        if self.rows:
+            return self._concerns(item) and self._appends(item, self.rows)
+        last = self.items[-1]
+        if not isinstance(last, Loop) or item.device or last.shape == item.shape:
+            return False
+        if not any(read.overlaps(made) for read in item.reads for made in last.writes):
+            return False
+        return self._appends(item, _shared_rows(last.shape, item.shape))
 
     def _concerns(self, item: Loop | Kernel) -> bool:
         """Whether an item is better off here: not with other elements, of other memory.
@@ -222,6 +233,16 @@ class ProductGroup(Group):
         return may_follow(product.call, item, reads=len(self.items) == 1)
 
 
+def _shared_rows(one: Sequence[int], other: Sequence[int]) -> int:
+    """Rows of two shapes: the elements of the dimensions in front that are the same."""
+    rows = 1
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        rows *= a
+    return rows
+
+
 def _is_even(item: Loop | Kernel) -> bool:
     """Whether an item reduces rows, and threads that take whole pieces have much the same."""
     if isinstance(item, Loop) or not item.call.width:
@@ -239,13 +260,12 @@ def _is_by_element(item: Loop | Kernel) -> bool:
 def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | None:
     """The rows of an item's pieces: ``None`` for what is read in some other order.
 
-    ``None`` altogether where the item cannot run in rows; results have to lie row after row, but
-    for parts of what calls compute, whose rows have one stride.
+    ``None`` altogether where the item cannot run in rows; results of kernels have to lie row after
+    row, and those of loops have one stride from row to row.
     """
-    is_unrolled = isinstance(item, Loop) and item.is_unrolled
-    if not is_unrolled and not all(piece.is_contiguous for piece in item.writes):
-        return None
     if isinstance(item, Kernel):
+        if not all(piece.is_contiguous for piece in item.writes):
+            return None
         if not item.is_in_rows or not (item.call.is_by_element
                                        or row_count(item.call) == rows):
             return None
@@ -258,7 +278,8 @@ def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | No
     lead = leading(item.shape, rows)
     if lead is None:
         return None
-    return {piece: operand_part(piece, item.shape, lead) for piece in (*item.loads, *item.made)}
+    parts = {piece: operand_part(piece, item.shape, lead) for piece in (*item.loads, *item.made)}
+    return None if any(parts[piece] is None for piece in item.made) else parts
 
 
 def _keep_apart(one: dict[Piece, RowPart | None], one_writes: Sequence[Piece],
@@ -291,15 +312,22 @@ def gather(calls: Sequence[Call], held: Collection[int]) -> list[Group]:
     groups: list[Group] = []
     for call in calls:
         item = _item_of(call, held)
+        before = len(groups)
         for group in reversed(groups[-REACH:]):
             if group.takes(item):
                 break
             if call.meets(group.reads, group.writes):
-                groups.append(_group_of(item))
+                groups.insert(before if _is_number(item) else len(groups), _group_of(item))
                 break
+            before -= 1
         else:
-            groups.append(_group_of(item))
+            groups.insert(before if _is_number(item) else len(groups), _group_of(item))
     return _joined(groups)
+
+
+def _is_number(item: Loop | Kernel) -> bool:
+    """Whether an item makes single numbers: made early, they part no loops that read them."""
+    return all(math.prod(piece.shape) == 1 for piece in (*item.reads, *item.writes))
 
 
 def _joined(groups: Sequence[Group]) -> list[Group]:
