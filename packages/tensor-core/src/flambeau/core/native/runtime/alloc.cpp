@@ -26,7 +26,7 @@ namespace {
 const int MAGAZINE_CLASSES = fl_class_of_power(16) + 1; /* larger ones: common cache directly */
 const int MAGAZINE_SLOTS = 32;
 const size_t MAGAZINE_BYTES = 256 << 10; /* what a magazine may hold, if more than 2 blocks */
-const int64_t MIN_CACHE_BYTES = 64 << 20;    /* the cache may hold this much in any case */
+const int64_t MIN_CACHE_BYTES = 256 << 20;   /* the cache may hold this much in any case */
 const int POISON = 0xFF;
 
 enum Mode { CACHE, PLAIN, POISONED };
