@@ -87,7 +87,7 @@ WAYS = {"asked": asked, "by itself": by_itself}
 def at_once(monkeypatch):
     """What replays by itself records the first call, and keeps replays whatever time they take."""
     for name, value in (("CALLS_BEFORE", 1), ("TRIALS", 0), ("MOST_TRIALS", 0),
-                        ("MOST_OF_TIME", float("inf"))):
+                        ("MOST_OF_TIME", float("inf")), ("MOST_DOUBLINGS", 0)):
         monkeypatch.setattr(automatic, name, value)
     monkeypatch.setattr(automatic, "_kind", lambda args, kwargs: ("a world",))
 

@@ -18,3 +18,4 @@ def at_once(monkeypatch):
     monkeypatch.setattr(automatic, "MOST_OF_TIME", float("inf"))
     monkeypatch.setattr(automatic, "MOST_MISSES", 10**6)
     monkeypatch.setattr(automatic, "MOST_FAILURES", 10**6)
+    monkeypatch.setattr(automatic, "MOST_DOUBLINGS", 0)

@@ -67,7 +67,8 @@ def clock(monkeypatch):
     counted = []
 
     def note(self, program, args, kwargs):
-        now[1] = taken["call" if len(program.trial) % 2 else "replay"](args[0].numel())
+        is_call = len(program.trial) // automatic.TURN % 2
+        now[1] = taken["call" if is_call else "replay"](args[0].numel())
         counted.append(args[0].numel())
         return tried(self, program, args, kwargs)
 
@@ -128,6 +129,35 @@ def test_a_slow_moment_decides_nothing(clock):
     for _ in range(100):
         calls.append(compiled(x))
     assert len(replayer(compiled).programs) == 1
+    assert replayer(compiled).programs[0].trial is None
+
+
+def test_recordings_that_are_never_replayed_are_few(monkeypatch):
+    """Their guards fail at each call."""
+    state, recorded, made = {"k": 0.0}, [], automatic.Automatic._make
+
+    def make(self, *args):
+        recorded.append(self)
+        return made(self, *args)
+
+    monkeypatch.setattr(automatic.Automatic, "_make", make)
+    compiled, x = flambeau.compile(lambda x: x * state["k"] + 1), flambeau.ones(3)
+    for k in range(40):
+        state["k"] = float(k)
+        assert compiled(x).tolist() == [k + 1.0] * 3
+    assert 0 < len(recorded) <= 4
+
+
+def test_calls_in_which_plans_are_tried_do_not_count(clock, monkeypatch):
+    runs = iter(range(10**6))
+    clock |= {"replay": lambda n: 1.0, "call": lambda n: 2.0}
+    monkeypatch.setattr(automatic.bridge, "trial_runs", lambda: next(runs))
+    compiled, x = flambeau.compile(lambda x: x * 2 + 1), flambeau.ones(3)
+    for _ in range(automatic.MOST_UNSETTLED):
+        compiled(x)
+    assert replayer(compiled).programs[0].trial == []
+    for _ in range(40):
+        compiled(x)
     assert replayer(compiled).programs[0].trial is None
 
 

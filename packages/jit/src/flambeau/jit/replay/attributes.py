@@ -110,6 +110,9 @@ class Attributes:
     def set_attribute(self, obj: Any, name: str, value: Any) -> None:
         """``obj.name = value``."""
         if trust.is_tensor(obj):
+            if name == "grad" and value is None and self.reads.clear_grad(obj):
+                obj.grad = None
+                return
             self.reads.use_grads()
             if name == "grad" and (value is None or trust.is_tensor(value)):
                 if id(obj) not in self.reads.tensors:

@@ -21,16 +21,23 @@ CALLS_BEFORE = 2
 MOST_KINDS = 256
 #: Recordings that come to nothing until a function is left alone.
 MOST_FAILURES = 2
-#: Replays that are compared with calls, in turn: so many, and up to that many where it is not clear
-#: which take longer.
-TRIALS, MOST_TRIALS = 5, 15
+#: Replays and calls are made by turns, so many of each in a row: the last one counts, which finds
+#: its own memory in the caches, as it does where there are no turns.
+TURN = 2
+#: Such pairs: so many, and up to that many where it is not clear which take longer.
+TRIALS, MOST_TRIALS = 3, 12
 #: Such trials in a row until a kind is not replayed: what slows a machine for some microseconds
 #: slows all pairs of short calls.
 LOSSES = 3
+#: Calls that do not count, as their plans are tried themselves.
+MOST_UNSETTLED = 64
 #: The part of a call's time that a replay may take.
 MOST_OF_TIME = 1.02
 #: What replays that turned out to be faster pay for: recordings, and the most that are paid for.
 RECORDINGS_FOR_GAIN, MOST_BUDGET = 2, 64
+#: Recordings of a kind that is not replayed in between cost twice as much each time, up to 2 to this
+#: power.
+MOST_DOUBLINGS = 6
 #: Calls after recordings had to stop, none of them replayed, until a function is left alone.
 MOST_MISSES = 64
 #: Calls of kinds whose replays were slower, after which a function of no other kind is left alone.
@@ -57,11 +64,11 @@ class Automatic(Replayed):
         super().__init__(fn, 0, ordinary)
         self.give_up = give_up
         self.kinds: dict[Any, int] = {}
-        self.recorded: set[Any] = set()
+        self.recorded: dict[Any, int] = {}      # how often, since something was replayed
         self.losses: dict[Any, int] = {}
         self.families: dict[Any, Family] = {}
         self.relatives: dict[Any, tuple[Family, int]] = {}
-        self.credit = self.misses = self.slower = 0
+        self.credit = self.misses = self.slower = self.unsettled = 0
 
     def missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which there is no program: those that come again are recorded."""
@@ -78,13 +85,13 @@ class Automatic(Replayed):
             return self.ordinary(*args, **kwargs)
         self.kinds[kind] = count + 1
         gains = self._gains(kind)
-        price = int(not gains or kind in self.recorded)     # the first is paid by those like it
+        price = self._price_of(kind, gains)
         if count + 1 < CALLS_BEFORE or not self._can_pay(price):
-            self._stop_where_nothing_is_gained()
+            self._stop_where_nothing_is_gained(price)
             return self.ordinary(*args, **kwargs)
         self._forget_stale(args, kwargs)
         self.budget -= price
-        self.recorded.add(kind)
+        self.recorded[kind] = self.recorded.get(kind, 0) + 1
         return self._make(args, kwargs, None if gains else [])
 
     def _family(self, kind: Any) -> tuple[Family, int]:
@@ -98,6 +105,11 @@ class Automatic(Replayed):
         """Whether replays of such calls are known to be faster."""
         family, size = self._family(kind)
         return family.gains_at(size)
+
+    def _price_of(self, kind: Any, gains: bool) -> int:
+        """The first is paid by those like it; more of them without a replay come to nothing."""
+        times = self.recorded.get(kind, 0)
+        return 1 << min(times, MOST_DOUBLINGS) if times or not gains else 0
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any], trial: list[float] | None
               ) -> Any:
@@ -116,15 +128,17 @@ class Automatic(Replayed):
     def _can_pay(self, price: int) -> bool:
         """Whether replays have paid for another recording."""
         replays = self.earned()
-        self.misses = 0 if replays else self.misses
+        if replays:
+            self.misses = 0
+            self.recorded = dict.fromkeys(self.recorded, 1)
         self.credit += replays
         self.budget = min(self.budget + self.credit // REPLAYS_FOR_RECORDING, MOST_BUDGET)
         self.credit %= REPLAYS_FOR_RECORDING
         return self.budget >= price and self.failures < MOST_FAILURES \
             and getattr(sys, "_is_gil_enabled", lambda: True)()
 
-    def _stop_where_nothing_is_gained(self) -> None:
-        self.misses += self.budget < 1
+    def _stop_where_nothing_is_gained(self, price: int) -> None:
+        self.misses += self.budget < price
         if self.misses > MOST_MISSES:
             self.programs, self.records = [], {}
             self._fail(f"{self.refusal}; too often to record each time")
@@ -153,31 +167,35 @@ class Automatic(Replayed):
 
     def tried(self, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A replay, or a call that is compared with one, until it is known which takes longer."""
-        trial = program.trial
+        trial, plans = program.trial, bridge.trial_runs()
         start = perf_counter()
-        if len(trial) % 2:
+        if len(trial) // TURN % 2:
             result = self.ordinary(*args, **kwargs)
         else:
             result = self.replay(program, args, kwargs)
-        trial.append(perf_counter() - start)
-        if len(trial) % 2 == 0:
+        time = perf_counter() - start
+        if bridge.trial_runs() != plans and self.unsettled < MOST_UNSETTLED:
+            self.unsettled += 1         # by the slower of two ways, perhaps, and never again
+            return result
+        trial.append(time)
+        if len(trial) % (2 * TURN) == 0:
             self._compare(program, trial, _kind(args, kwargs))
         return result
 
     def _compare(self, program: Any, trial: list[float], kind: Any) -> None:
-        """A replay and a call were made: for its family, and perhaps enough for the program."""
-        pairs = [replay / max(call, 1e-9)                           # the first pair is cold
-                 for replay, call in zip(trial[2::2], trial[3::2], strict=True)]
+        """Both had their turn: for the family, and perhaps enough for the program."""
+        last = trial[TURN - 1::TURN]
+        pairs = [replay / max(call, 1e-9)
+                 for replay, call in zip(last[::2], last[1::2], strict=True)]
         family, size = self._family(kind)
-        if pairs:
-            family.note(size, pairs[-1])
+        family.note(size, pairs[-1])
         if family.gains_at(size):
             self._keep_for_good(program)
         elif len(pairs) >= TRIALS:
             self._decide(program, pairs, kind)
 
     def _decide(self, program: Any, pairs: list[float], kind: Any) -> None:
-        part, is_clear = part_of(pairs) if pairs else (0.0, True)
+        part, is_clear = part_of(pairs)
         if not is_clear and len(pairs) < MOST_TRIALS:
             return
         if part <= MOST_OF_TIME:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from types import (
     BuiltinMethodType,
@@ -41,6 +42,8 @@ class Reads:
         self.grads: dict[int, Any] = {}         # the gradient of each as last seen
         self.cleared: set[int] = set()          # whose gradient is taken away before it is read
         self.waiting: list[Any] | None = []     # tensors whose gradients nobody has used so far
+        #: Hears of gradients that are taken away; ``None`` where a program cannot do that anew.
+        self.note_cleared: Callable[[Any], None] | None = None
         self.goes_back = False                  # a backward pass has run
         self.stepped = False                    # an optimizer's step has changed its state
         self.versions: dict[int, int] = {}      # of tensors of outside, when they were first met
@@ -163,6 +166,16 @@ class Reads:
         waiting, self.waiting = self.waiting, None
         for each in waiting or ():
             self._guard_grad(each)
+
+    def clear_grad(self, tensor: Any) -> bool:
+        """A gradient is about to be taken away: whether it may be any, as nobody has used it."""
+        if self.note_cleared is None or not any(each is tensor for each in self.waiting or ()):
+            return False
+        self.waiting = [each for each in self.waiting or () if each is not tensor]
+        self.cleared.add(id(tensor))
+        self.guard("hooks", tensor)
+        self.note_cleared(tensor)
+        return True
 
     def go_back(self) -> None:
         """A backward pass is about to run."""

@@ -61,6 +61,7 @@ class Recorder:
         self.strict = strict
         self.recording, self.guards = bridge.Recording(), bridge.Guards()
         self.reads = Reads(self.recording, self.guards)
+        self.reads.note_cleared = self.note_cleared
         self.calls = Calls(self.reads, self.step, strict)
         self.calls.known_trees = known.trees if known is not None else {}
         self.events: list[tuple[int, tuple[Any, ...]]] = []
@@ -84,6 +85,7 @@ class Recorder:
             return self._finish(result)
         finally:
             self.recording.end()
+            self.reads.note_cleared = None
             del self.calls, self.results, self.leaving      # nodes and tensors are nobody's now
 
     def _look_at_sources(self) -> None:
@@ -145,6 +147,11 @@ class Recorder:
     @staticmethod
     def _params(optimizer: Any) -> list[Any]:
         return [param for group in optimizer.param_groups for param in group["params"]]
+
+    def note_cleared(self, tensor: Any) -> None:
+        """A gradient is taken away here, whatever it is."""
+        self.reads.grads[id(tensor)] = None
+        self.events.append((self.recording.count, ("grad", tensor, -1)))
 
     def note_grads(self) -> None:
         """Gradients that have changed are set by the program here."""

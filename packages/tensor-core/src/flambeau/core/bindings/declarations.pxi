@@ -144,6 +144,7 @@ cdef extern from "deferral/deferral.h":
     void fl_deferral_forget() noexcept
     void fl_deferral_watch(PyObject *, bint) noexcept
     size_t fl_deferral_waiting() noexcept
+    int64_t fl_deferral_trial_runs() noexcept
     int64_t fl_deferral_least() noexcept
     void fl_deferral_add_device(int) noexcept
     int fl_settle_thread(const char *) except -1

@@ -260,6 +260,11 @@ def waiting_calls() -> int:
     return fl_deferral_waiting()
 
 
+def trial_runs() -> int:
+    """How often plans ran on this thread of which it was not known yet whether they gain."""
+    return fl_deferral_trial_runs()
+
+
 def least_waiting() -> int:
     """Calls of fewer elements do not wait."""
     return fl_deferral_least()

@@ -59,6 +59,8 @@ int fl_settle_thread(const char *why) {
 
 size_t fl_deferral_waiting(void) { return queue_of_thread ? queue_of_thread->calls.size() : 0; }
 
+int64_t fl_deferral_trial_runs(void) { return queue_of_thread ? queue_of_thread->trial_runs : 0; }
+
 void fl_deferral_forget(void) {
     fl_forget_plans();
     if (queue_of_thread && queue_of_thread->calls.empty())

@@ -67,3 +67,5 @@ void fl_deferral_forget(void);
 void fl_deferral_watch(PyObject *function, bool compare);
 /* How many calls wait on this thread. */
 size_t fl_deferral_waiting(void);
+/* How often plans ran on this thread of which it was not known yet whether they gain. */
+int64_t fl_deferral_trial_runs(void);

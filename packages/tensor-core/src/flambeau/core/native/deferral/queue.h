@@ -31,6 +31,7 @@ struct fl_queue {
     std::vector<const char *> reasons;
     Mutex mutex;
     bool has_product = false;           /* one of the calls is a product or convolution */
+    int64_t trial_runs = 0;             /* of plans of which it is not known what they gain */
     int depth = 0;
     bool is_running = false;
     unsigned long runner = 0;           /* the thread that runs it */

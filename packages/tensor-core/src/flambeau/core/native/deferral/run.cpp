@@ -266,6 +266,7 @@ void note_habits(const fl_queue *q, const std::vector<int64_t> &alone) {
 /* By code or by the core's kernels, which have the same bits, until it is known which is faster. */
 int run_tried(fl_queue *q, Plan &plan) {
     int status;
+    q->trial_runs++;
     if (plan.trial.is_turn_of_code()) {
         status = plan.trial.run_code([&] { return run_plan(q, plan); }, q->calls.size());
     } else {

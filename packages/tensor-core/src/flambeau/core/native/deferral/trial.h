@@ -10,6 +10,7 @@
 class fl_trial {
     using Clock = std::chrono::steady_clock;
     static const int FEWEST_PAIRS = 5, MOST_PAIRS = 20;
+    static const int PAIRS_OF_HALF = 2;         /* do where code takes less than half the time */
     static const int CALL_NANOSECONDS = 300;    /* to note a call, and to find its plan */
     float ratios[MOST_PAIRS];               /* code over kernels, in ascending order */
     int pairs = 0;
@@ -33,7 +34,8 @@ class fl_trial {
         std::copy_backward(at, ratios + pairs, ratios + pairs + 1);
         *at = ratio;
         pairs++;
-        ended = pairs == MOST_PAIRS || (pairs >= FEWEST_PAIRS && is_clear());
+        ended = pairs == MOST_PAIRS || (pairs >= FEWEST_PAIRS && is_clear()) ||
+                (pairs >= PAIRS_OF_HALF && ratios[pairs - 1] < 0.5f);
     }
 
   public:
