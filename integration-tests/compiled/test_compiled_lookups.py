@@ -54,7 +54,9 @@ def test_indexed_rows(dtype):
         table = _table(50, int(np.prod(shape[1:])), dtype).reshape(shape)
         ids = _ids(50, 20, 6)
 
-        def run(table=table, ids=ids, line=ids[:, 1].contiguous()):
+        line = ids[:, 1].contiguous()
+
+        def run(table=table, ids=ids, line=line):
             return [table[ids] + table[ids - 50], table[line] * 2, table.index_select(0, line) + 1,
                     (table[line] + table[-line]).sum(-1), table[line], table[line - 50].clone(),
                     table[line[0]] + table[line[:1]], table[ids.t()] * 2, table[line[::2]] + 1]
@@ -197,6 +199,7 @@ def test_indices_that_change_between_replays():
         return table[ids] * 0.5 + 1
     for number in (3, -3, 49, -50, 7):
         for _ in range(3):
-            assert fl.equal(run(ids.clone().fill_(number)), (table[number] * 0.5 + 1).expand(40, 64))
+            expected = (table[number] * 0.5 + 1).expand(40, 64)
+            assert fl.equal(run(ids.clone().fill_(number)), expected)
     with pytest.raises(IndexError, match="50"):
         run(ids.clone().fill_(50))

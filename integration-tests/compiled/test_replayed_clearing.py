@@ -129,7 +129,7 @@ def test_a_hook_that_comes_later_is_heard():
 def test_gradients_that_somebody_keeps_stay():
     w, kept = World(2), []
     function = Replayed(lambda: clear_all(w), 0)
-    for k in range(6):
+    for _ in range(6):
         function()
         kept.append(w.x.grad)
         with fl.no_grad():

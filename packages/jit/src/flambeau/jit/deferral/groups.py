@@ -269,12 +269,12 @@ def parts_of(item: Loop | Kernel, rows: int) -> dict[Piece, RowPart | None] | No
         if not item.is_in_rows or not (item.call.is_by_element
                                        or row_count(item.call) == rows):
             return None
-        parts = call_parts(item.call, rows)
-        if parts is None:
+        of_values = call_parts(item.call, rows)
+        if of_values is None:
             return None
-        pieces = (*item.call.args, *item.call.outs)
-        return {piece: part for piece, part in zip(pieces, parts, strict=True)
-                if isinstance(piece, Piece)}
+        values = (*item.call.args, *item.call.outs)
+        return {value: part for value, part in zip(values, of_values, strict=True)
+                if isinstance(value, Piece)}
     lead = leading(item.shape, rows)
     if lead is None:
         return None

@@ -35,8 +35,8 @@ MOST_UNSETTLED = 64
 MOST_OF_TIME = 1.02
 #: What replays that turned out to be faster pay for: recordings, and the most that are paid for.
 RECORDINGS_FOR_GAIN, MOST_BUDGET = 2, 64
-#: Recordings of a kind that is not replayed in between cost twice as much each time, up to 2 to this
-#: power.
+#: Recordings of a kind that is not replayed in between cost twice as much each time, up to two to
+#: this power.
 MOST_DOUBLINGS = 6
 #: Calls after recordings had to stop, none of them replayed, until a function is left alone.
 MOST_MISSES = 64
