@@ -86,6 +86,15 @@ def test_blocks_of_expanded_indices(dtype, width, outer, threads):
     np.testing.assert_array_equal(fewer.numpy(), expected[:, :, : max(1, width // 2)])
 
 
+@pytest.mark.parametrize("width", range(1, 70))
+def test_rows_of_every_number_of_bytes(width, threads):
+    table = _numbers((37, width), "uint8", 4)
+    index = np.random.default_rng(5).integers(-37, 37, 3000)
+    np.testing.assert_array_equal(fl.tensor(table)[fl.tensor(index)].numpy(), table[index])
+    chosen = fl.tensor(table).index_select(0, fl.tensor(index % 37))
+    np.testing.assert_array_equal(chosen.numpy(), table[index])
+
+
 def test_indices_out_of_range_are_refused_before_anything_is_written():
     to = fl.zeros(5, 4)
     named = fl.tensor([0, 5])[:, None].expand(-1, 4)

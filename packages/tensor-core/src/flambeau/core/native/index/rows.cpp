@@ -26,8 +26,23 @@ void pick_items_of_rows(char *to, const char *from, const int64_t *index, int64_
         pick_items<T>(to + o * n * item, from + o * size * item, index, 0, n);
 }
 
+/* Blocks of up to two of T and no less than one: by both ends, which may overlap. */
+template <class T>
+void pick_short(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
+                int64_t bytes) {
+    const int64_t last = bytes - (int64_t)sizeof(T);
+    for (int64_t i = b; i < e; i++) {
+        const char *x = from + index[i] * bytes;
+        T head, tail;
+        memcpy(&head, x, sizeof(T));
+        memcpy(&tail, x + last, sizeof(T));
+        memcpy(to + i * bytes, &head, sizeof(T));
+        memcpy(to + i * bytes + last, &tail, sizeof(T));
+    }
+}
+
 /* Blocks are far apart: ask for one of the next while copying. */
-void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
+void pick_far(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
                 int64_t bytes) {
     const int64_t PREFETCH_BLOCKS = 4;
     for (int64_t i = b; i < e; i++) {
@@ -38,6 +53,16 @@ void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int
         }
         memcpy(to + i * bytes, from + index[i] * bytes, (size_t)bytes);
     }
+}
+
+void pick_range(char *to, const char *from, const int64_t *index, int64_t b, int64_t e,
+                int64_t bytes) {
+    auto pick = bytes < 4    ? pick_far
+                : bytes < 8  ? pick_short<uint32_t>
+                : bytes < 16 ? pick_short<uint64_t>
+                : bytes < 32 ? pick_short<__int128>
+                             : pick_far;
+    pick(to, from, index, b, e, bytes);
 }
 
 /* Fewer columns of a block are no work for a thread of its own: a line of the cache. */
