@@ -149,3 +149,21 @@ def test_annotations_of_subclasses_can_be_resolved():
             weight: torch.Tensor
         print(typing.get_type_hints(Net)["weight"])
     """) == ["<class 'torch.Tensor'>"]
+
+
+def test_nodes_of_own_functions_are_those_of_the_module_of_functions():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2
+        y = Twice.apply(torch.ones(1, requires_grad=True))
+        print(str(y.grad_fn)[:45], y)
+        print(str((y + 1).grad_fn)[:20], type((y + 1).grad_fn).__module__)
+    """) == ["<torch.autograd.function.TwiceBackward object  "[:45]
+             + " tensor([2.], grad_fn=<TwiceBackward>)", "<AddBackward0 object builtins"]

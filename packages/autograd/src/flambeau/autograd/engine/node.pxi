@@ -195,7 +195,8 @@ cdef class Node:
         raise AttributeError(f"{node_name(self)} has no attribute {name!r}")
 
     def __repr__(self):
-        return f"<{node_name(self)} object at {<size_t><void *>self:#x}>"
+        home = f"{type(self).__module__}." if type(self).__module__.startswith("torch.") else ""
+        return f"<{home}{node_name(self)} object at {<size_t><void *>self:#x}>"
 
     def __reduce__(self):
         raise TypeError(f"cannot pickle {node_name(self)!r} object: graphs are not copied; keep "

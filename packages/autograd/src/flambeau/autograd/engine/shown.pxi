@@ -23,7 +23,9 @@ def node_type(name):
 cdef type _shown_type(str name):
     kind = _shown_types.get(name)
     if kind is None:
-        module = "builtins" if _core.shown_package[0] == "torch" else "flambeau.autograd.graph"
+        module = "flambeau.autograd.graph"
+        if _core.shown_package[0] == "torch":   # a program's own Function has no number there
+            module = "torch.autograd.function" if name.endswith("Backward") else "builtins"
         kind = type(name, (Node,), {"__slots__": (), "__module__": module,
                                     "__doc__": f"A node of the graph: {name}."})
         _shown_types[name] = kind

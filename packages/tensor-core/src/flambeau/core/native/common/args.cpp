@@ -13,7 +13,7 @@ const char *fl_tensor_text(const fl_tensor *t) {
 
 int fl_expect_order(const fl_op *op, const char *param, const fl_tensor *t) {
     if (fl_is_complex(t->dtype))
-        return fl_error(FL_RUNTIME_ERROR, "%s: '%s' is %s, and complex numbers have no order; "
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: '%s' is %s, and complex numbers have no order; "
                         "compare x.abs() or x.real instead", fl_op_title(op), param,
                         fl_tensor_text(t));
     return 0;

@@ -76,8 +76,8 @@ int run(const fl_value *in, fl_tensor *out, int dtype, const Function &function)
 extern "C" int fl_infer_special_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     int dtype = common_dtype(in);
     if (fl_is_complex(dtype))
-        return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; complex numbers have "
-                        "no such operation; use x.real, x.imag or x.abs()", fl_op_title(op),
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: not implemented for dtype %s; complex numbers "
+                        "have no such operation; use x.real, x.imag or x.abs()", fl_op_title(op),
                         fl_dtype_name(dtype));
     return infer(op, in, fl_is_float(dtype) ? dtype : fl_default_dtype, outs);
 }
@@ -85,8 +85,8 @@ extern "C" int fl_infer_special_pair(const fl_op *op, const fl_value *in, int, f
 extern "C" int fl_infer_integer_pair(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     int dtype = common_dtype(in);
     if (!fl_is_int(dtype) || dtype == FL_U64)      /* the sign would count */
-        return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; self is %s and other "
-                        "%s; convert with x.long() first", fl_op_title(op), fl_dtype_name(dtype),
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: not implemented for dtype %s; self is %s and "
+                        "other %s; convert with x.long() first", fl_op_title(op), fl_dtype_name(dtype),
                         operand_text(in[0]), operand_text(in[1]));
     return infer(op, in, dtype, outs);
 }

@@ -37,7 +37,7 @@ static int compute_dtype(const fl_op *op, const fl_pointwise *pw, int dtype) {
 }
 
 static int no_kernel(const fl_op *op, int dtype) {
-    return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; %s", fl_op_title(op),
+    return fl_error(FL_NOT_IMPLEMENTED, "%s: not implemented for dtype %s; %s", fl_op_title(op),
                     fl_dtype_name(dtype), kind_advice(dtype));
 }
 

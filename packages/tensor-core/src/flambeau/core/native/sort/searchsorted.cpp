@@ -157,7 +157,7 @@ int infer(const fl_op *op, const fl_value *in, int n, const fl_tensor *sequence,
                         "got %s and %s; convert one with .to()", fl_op_title(op),
                         fl_tensor_text(sequence), fl_tensor_text(t));
     if (!t && input.tag == FL_COMPLEX)
-        return fl_error(FL_RUNTIME_ERROR, "%s: complex numbers have no order", fl_op_title(op));
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: complex numbers have no order", fl_op_title(op));
     int dtype = fl_value_true(out_int32) ? FL_I32 : FL_I64;
     fl_spec_set(outs, dtype, fl_device_code(sequence), t ? t->ndim : 0,
                 t ? t->shape : sequence->shape);

@@ -25,8 +25,8 @@ int run(const fl_value *in, fl_tensor *out, double (*function)(double)) {
 extern "C" int fl_infer_special_one(const fl_op *op, const fl_value *in, int, fl_spec *outs) {
     const fl_tensor *self = in[0].t;
     if (fl_is_complex(self->dtype))
-        return fl_error(FL_RUNTIME_ERROR, "%s: not implemented for dtype %s; complex numbers have "
-                        "no such operation; use x.real, x.imag or x.abs()", fl_op_title(op),
+        return fl_error(FL_NOT_IMPLEMENTED, "%s: not implemented for dtype %s; complex numbers "
+                        "have no such operation; use x.real, x.imag or x.abs()", fl_op_title(op),
                         fl_dtype_name(self->dtype));
     fl_spec_like(outs, self);
     outs->dtype = (uint8_t)(fl_is_float(self->dtype) ? self->dtype : fl_default_dtype);
