@@ -28,18 +28,20 @@ template <class Float, class Bits> FL_TIGHT Float log_of_sum(Float x) {
 FL_TIGHT float log_total(float sum) { return (float)log_of_sum<double, uint64_t>(sum); }
 FL_TIGHT double log_total(double sum) { return log(sum); }
 
+/* A register of doubles at a time. */
 FL_TIGHT Lanes<float> log_totals(const Lanes<float> &sum) {
-    typedef double Doubles __attribute__((vector_size(64)));
-    typedef uint64_t Patterns __attribute__((vector_size(64)));
-    typedef float Half __attribute__((vector_size(32)));
+    constexpr int AT_ONCE = FL_REGISTER / sizeof(double);
+    typedef double Doubles __attribute__((vector_size(FL_REGISTER)));
+    typedef uint64_t Patterns __attribute__((vector_size(FL_REGISTER)));
+    typedef float Floats __attribute__((vector_size(FL_REGISTER / 2)));
     alignas(64) float lane[Lanes<float>::COUNT];
     sum.store(lane);
-    for (int half = 0; half < 2; half++) {
-        Half x;
-        memcpy(&x, lane + 8 * half, sizeof x);
+    for (int c = 0; c < Lanes<float>::COUNT; c += AT_ONCE) {
+        Floats x;
+        memcpy(&x, lane + c, sizeof x);
         const Doubles wide = __builtin_convertvector(x, Doubles);
-        x = __builtin_convertvector((log_of_sum<Doubles, Patterns>(wide)), Half);
-        memcpy(lane + 8 * half, &x, sizeof x);
+        x = __builtin_convertvector((log_of_sum<Doubles, Patterns>(wide)), Floats);
+        memcpy(lane + c, &x, sizeof x);
     }
     return Lanes<float>::load(lane);
 }
