@@ -39,7 +39,7 @@ Key = tuple[str, int]
 Question = tuple[int, bool] | bytes | None
 
 #: Operators that find elements, each with the argument whose values say how many.
-_FINDERS = {"nonzero": 0, "masked_select": 1}
+FINDERS = {"nonzero": 0, "masked_select": 1}
 
 
 class ValueSizes:
@@ -109,10 +109,10 @@ def found(recorder: Recorder, key: str, args: Sequence[Any]) -> Tensor:
     """
     sizes = recorder.value_sizes
     assert sizes is not None
-    if key not in (*_FINDERS, NMS) or recorder.region is not None:
+    if key not in (*FINDERS, NMS) or recorder.region is not None:
         raise TraceError(
             f"{caller()}: the shape that {key}() gives depends on values, which a trace does not "
-            f"have; {', '.join(sorted(_FINDERS))} and masks as indices are written, outside of "
+            f"have; {', '.join(sorted(FINDERS))} and masks as indices are written, outside of "
             "branches and loops")
     count = _count(recorder, key, args)
     x = args[0]
@@ -132,7 +132,7 @@ def _count(recorder: Recorder, key: str, args: Sequence[Any]) -> int:
     assert sizes is not None
     if key == NMS:
         return sizes.invent()
-    mask = args[_FINDERS[key]]
+    mask = args[FINDERS[key]]
     memory, is_whole = recorder.memory_of(mask), mask.shape == args[0].shape
     if memory is not None and memory.is_written or not is_whole:
         return sizes.invent()

@@ -6,15 +6,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flambeau.jit.dims import Dim, Size, evaluate, symbol
+from flambeau.jit import bridge
+from flambeau.jit.dims import Dim, Size, evaluate, shape_for, symbol
 from flambeau.jit.errors import TraceError
+from flambeau.jit.interpreter import Executor, Scalars
 from flambeau.jit.ir import Arg, Graph, values_in
 from flambeau.jit.locations import location
+from flambeau.jit.opset import NMS, NUMBER
 from flambeau.jit.programs.program import Program, pack
 from flambeau.jit.recording.recorder import Recorder
 from flambeau.jit.recording.tracing import Session
 from flambeau.jit.recording.unify import Fit, Sizes, unify, unwrap
-from flambeau.jit.recording.value_sizes import Key, ValueSizes, answered
+from flambeau.jit.recording.value_sizes import FINDERS, Key, ValueSizes, answered
 from flambeau.jit.recording.verify import verify
 from flambeau.jit.tree import Spec, flatten, text_of
 
@@ -104,6 +107,8 @@ class _Session(Session):
                 other = self.recorded(ValueSizes(0, answers, number, len(found[0][2].sizes)))
                 if number > 1 or not _gives_alike(graph, other[0], number):
                     self.joined([*found, other])
+                elif not number:
+                    _run_on_none(graph, self.examples)
             except Exception as error:
                 at = f"Python takes another path at {where}" if where else str(error)
                 why += f"; for {number} elements {at}"
@@ -138,6 +143,30 @@ def _gives_alike(graph: Graph, other: Graph, number: int) -> bool:
     return (number > 0 or all(0 in shape for shape in shapes)) and [
         (value.shape, value.dtype) for value in other.outputs] == [
         (shape, value.dtype) for shape, value in zip(shapes, graph.outputs, strict=True)]
+
+
+def _run_on_none(graph: Graph, inputs: Sequence[Any]) -> None:
+    """Run a graph on inputs in which its values find nothing, whatever there is.
+
+    Raises:
+        Exception: an operator refuses it, or gives another shape than the graph says.
+    """
+    executor, sizes = Executor(graph), dict.fromkeys(graph.symbols, 0)
+    values: dict[Any, Any] = dict(zip(
+        executor.outside, [*inputs, *(each.tensor for each in graph.captures)], strict=True))
+    values.update({value: bridge.clone(values[value]) for value in executor.copied})
+    for node, step in zip(graph.nodes, executor.steps, strict=True):
+        shapes = [shape_for(value.shape, sizes) for value in node.outputs]
+        if node.op in (*FINDERS, NMS, NUMBER):
+            results: Sequence[Any] = [bridge.empty_on(shape, value.dtype, value.device)
+                                      for shape, value in zip(shapes, node.outputs, strict=True)]
+        elif node.op == "view":         # with no -1, which is none of no elements
+            results = bridge.call("view", [values[node.args[0]], shapes[0]])
+        else:
+            results = bridge.without_history(step.run, values, Scalars(sizes))
+        if [tuple(each.shape) for each in results] != shapes:
+            raise TraceError(f"{node.where}: {node.op}() gives another shape")
+        values.update(zip(node.outputs, results, strict=True))
 
 
 def _turns(left: Any, right: Any) -> set[int]:
