@@ -66,15 +66,26 @@ template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc
     *(T *)acc = reduce_lanes<Op, T>(reduce_to_lanes<Op, T>(p, n));
 }
 
+/* A register added up by halves, to two numbers. */
+template <class T, int BYTES>
+FL_TIGHT void add_to_pair(const typename vector_of<T, BYTES>::type &v, T *pair) {
+    if constexpr (BYTES == 2 * sizeof(T)) {
+        memcpy(pair, &v, sizeof v);
+    } else {
+        typename vector_of<T, BYTES / 2>::type low, high;
+        memcpy(&low, &v, sizeof low);
+        memcpy(&high, (const char *)&v + sizeof low, sizeof high);
+        add_to_pair<T, BYTES / 2>(low + high, pair);
+    }
+}
+
 /* The even and the odd lanes apart: a row of complex numbers. */
 template <class T> void sum_pairs(const void *x, int64_t n, void *acc) {
-    constexpr int COUNT = Lanes<T>::COUNT;
-    T lane[COUNT];
-    reduce_to_lanes<Sum<T>, T>((const T *)x, n).store(lane);
-    for (int half = COUNT / 2; half > 1; half /= 2)
+    Lanes<T> v = reduce_to_lanes<Sum<T>, T>((const T *)x, n);
+    for (int half = Lanes<T>::PARTS / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    memcpy(acc, lane, 2 * sizeof(T));
+            v.r[i] += v.r[i + half];
+    add_to_pair<T, FL_REGISTER>(v.r[0], (T *)acc);
 }
 
 /* Eight rows as a tree. */
