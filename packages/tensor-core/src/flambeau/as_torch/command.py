@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def run_code(text: str) -> None:
-    """Run what ``python -c text`` does."""
+    """Run what ``python -c text`` does; from 3.13 on its lines are shown in errors."""
     _search_first("")
+    if sys.version_info >= (3, 13):
+        import linecache
+
+        linecache.cache["<string>"] = (len(text), None, text.splitlines(True), "<string>")
     _start(_main(__loader__=BuiltinImporter), text, "<string>")
 
 
