@@ -27,7 +27,8 @@ def start_command(command: Sequence[str]) -> Start:
         words = [word.replace(LOCAL_RANK, str(local)) for word in command]
         files = {name: path.open("wb") for name, path in outputs.items()}
         try:
-            return subprocess.Popen(words, env={**os.environ, **environment}, **files)
+            return subprocess.Popen(words, env={**os.environ, **environment},
+                                    stdout=files.get("stdout"), stderr=files.get("stderr"))
         finally:
             for file in files.values():
                 file.close()

@@ -100,8 +100,8 @@ class _Encoder:
         if objects.is_array(obj):
             return {"n": [number, self.tensor(objects.array_tensor(obj, path), path)]}
         if numpy_random.is_random(obj):
-            kind, parts = numpy_random.parts_of(obj)
-            return {"rng": [number, kind, [self.node(part, path) for part in parts]]}
+            kind, state = numpy_random.parts_of(obj)
+            return {"rng": [number, kind, [self.node(each, path) for each in state]]}
         if (name := objects.name_of(obj)) is not None:
             return {"g": [number, name]}
         parts = objects.parts_of(obj, path)
