@@ -170,7 +170,7 @@ def peak(call, x):
 def test_results_take_the_memory_that_what_waits_lets_go_of():
     """It runs before they are made, as it does uncompiled."""
     def fn(x):
-        return x.mul(2).add(1).index_select(0, index)
+        return x.mul(2).add(1).gather(0, index)
     x, compiled = flambeau.randn(100_000), jit.compile(fn, replay=False)
     index = flambeau.arange(100_000).repeat(2)
     compiled(x)

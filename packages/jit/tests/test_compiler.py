@@ -183,6 +183,7 @@ def test_marks_that_change_nothing():
 
 
 def test_reset_forgets_graphs_of_other_backends():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     made = []
 
     def backend(module, inputs):

@@ -75,7 +75,8 @@ def _without_repeats(x, dim, order, shape, return_inverse, return_counts):
     if x.ndim == 1 and not (return_inverse or return_counts):
         return _op["masked_select"](x, firsts)
     starts = _op["view"](_op["nonzero"](firsts), (-1,))
-    results = [_op["masked_select"](x, firsts) if x.ndim == 1 else
+    is_quick = x.ndim == 1 and x.is_cpu     # elsewhere a mask is read by the host once more
+    results = [_op["masked_select"](x, firsts) if is_quick else
                _op["index_select"](x, dim, starts)]
     if return_inverse:
         numbers = _op["sub"](_op["cumsum"](firsts, 0), 1)

@@ -11,12 +11,17 @@ from flambeau.as_torch.stands._dynamo import exc as exc
 from flambeau.as_torch.stands._dynamo.explaining import explain as explain
 from flambeau.as_torch.stands.marks import reset as reset
 
-#: What ``compile`` gives for a module: programs look for ``_orig_mod`` in such objects.
-OptimizedModule = rooms.import_module(f"{rooms.PREFIX}jit.modules").wrapping_class(
-    rooms.enter("nn").Module)
-
 #: Counts of a compiler's events, by kind and name, of which there are none here.
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+
+def __getattr__(name: str) -> Any:
+    """``OptimizedModule``, what ``compile`` gives for a module, once the packages it is of are
+    needed: programs look for ``_orig_mod`` in such objects."""
+    if name != "OptimizedModule":
+        raise AttributeError(f"module 'torch._dynamo' has no attribute {name!r}")
+    modules = rooms.import_module(f"{rooms.PREFIX}jit.modules")
+    return modules.wrapping_class(rooms.enter("nn").Module)
 
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, guard_export_fn: Any = None,

@@ -3,7 +3,12 @@ from __future__ import annotations
 
 from flambeau import rooms
 
-Unsupported = rooms.import_module(f"{rooms.PREFIX}jit.errors").GraphBreakError
+try:
+    Unsupported = rooms.import_module(f"{rooms.PREFIX}jit.errors").GraphBreakError
+except ModuleNotFoundError:             # without flambeau-jit nothing raises it
+    class Unsupported(RuntimeError):    # type: ignore[no-redef]
+        """Never raised."""
+
 TorchDynamoException = Unsupported      # the only one of them that is raised here
 
 
