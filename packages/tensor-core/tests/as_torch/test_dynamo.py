@@ -6,8 +6,12 @@ import textwrap
 import pytest
 from test_alias import PROGRAM, run
 
-pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
-pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
+@pytest.fixture(autouse=True)
+def needed():
+    """Each test is skipped, and not the file, without the packages that it is about."""
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
 
 
 def lines(folder, code):
