@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seen_bits import bits
 
 import flambeau as fl
 from flambeau.nn import functional as F
@@ -21,16 +22,11 @@ def _ids(rows, *shape):
     return fl.tensor(np.random.default_rng(1).integers(0, rows, shape))
 
 
-def _bits(results):
-    return [(t.dtype, t.shape, t.stride(), t.detach().reshape(-1).view(fl.uint8).tolist())
-            for t in results]
-
-
 def _compare(run):
-    wanted = _bits(run())
+    wanted = bits(run())
     compiled = fl.compile(run)
     for _ in range(5):
-        assert _bits(compiled()) == wanted
+        assert bits(compiled()) == wanted
     return compiled
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seen_bits import bits
 
 import flambeau as fl
 
@@ -16,16 +17,11 @@ LAYOUTS = {
 }
 
 
-def _bits(results):
-    return [(t.dtype, t.shape, t.stride(), t.detach().reshape(-1).view(fl.uint8).tolist())
-            for t in results]
-
-
 def _compare(run):
-    wanted = _bits(run())
+    wanted = bits(run())
     compiled = fl.compile(run)
     for _ in range(4):
-        assert _bits(compiled()) == wanted
+        assert bits(compiled()) == wanted
     return compiled.explain()
 
 

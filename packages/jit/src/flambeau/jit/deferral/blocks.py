@@ -81,7 +81,7 @@ class _Written:
     def __init__(self, start: int, stride: int) -> None:
         self.start, self.stride = start, stride
         self.pieces: set[Piece] = set()
-        self.bytes = bytearray(stride)
+        self.bytes = bytearray(min(stride, MOST_ROW_BYTES))
 
     def add(self, piece: Piece, part: RowPart) -> bool:
         """Note what is written; whether it lies within its row."""
@@ -89,14 +89,15 @@ class _Written:
         self.pieces.add(piece)
         if math.prod(part.shape) * piece.size == end - first:
             self.bytes[first:end] = b"\1" * (end - first)
-        return part.stride == self.stride > 0 and end <= self.stride
+        return part.stride == self.stride > 0 and end <= self.stride <= MOST_ROW_BYTES
 
     def holds(self, piece: Piece, part: RowPart | None) -> bool:
         """Whether all of a piece's rows were written."""
         if part is None or part.stride != self.stride or piece.start < self.start:
             return False
         first, end = self._interval(piece, part)
-        return end <= self.stride and (piece in self.pieces or all(self.bytes[first:end]))
+        return end <= self.stride and (piece in self.pieces
+                                       or self.bytes.find(0, first, end) < 0)
 
     def _interval(self, piece: Piece, part: RowPart) -> tuple[int, int]:
         first = piece.start - self.start

@@ -312,15 +312,13 @@ def gather(calls: Sequence[Call], held: Collection[int]) -> list[Group]:
     groups: list[Group] = []
     for call in calls:
         item = _item_of(call, held)
-        before = len(groups)
+        before, joins = len(groups), False
         for group in reversed(groups[-REACH:]):
-            if group.takes(item):
-                break
-            if call.meets(group.reads, group.writes):
-                groups.insert(before if _is_number(item) else len(groups), _group_of(item))
+            joins = group.takes(item)
+            if joins or call.meets(group.reads, group.writes):
                 break
             before -= 1
-        else:
+        if not joins:
             groups.insert(before if _is_number(item) else len(groups), _group_of(item))
     return _joined(groups)
 

@@ -69,7 +69,7 @@ ROWS = {
     "drawn": "none: random numbers that depend on the index",
     "dim": "those of one index before the dimension, or the first of the dimensions, ``dim``",
     "axes": "those of one index before the last ``axes`` dimensions; weights have no more",
-    "lookup": "the row of the first argument, a table, that an element of the index names",
+    "lookup": "those of one element of the index; the first argument, a table, all",
     "classes": "those of one index of the first dimension; weights of classes and numbers, all",
 }
 

@@ -1,0 +1,11 @@
+"""What results are compared by: all that can be seen of them, to the bit."""
+
+from __future__ import annotations
+
+import flambeau as fl
+
+
+def bits(results):
+    """The dtype, shape, strides and bytes of each tensor."""
+    return [(t.dtype, t.shape, t.stride(), t.detach().reshape(-1).view(fl.uint8).tolist())
+            for t in results]
