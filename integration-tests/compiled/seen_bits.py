@@ -1,4 +1,4 @@
-"""What results are compared by: all that can be seen of them, to the bit."""
+"""What results are compared by: all that can be seen of them, bit for bit."""
 
 from __future__ import annotations
 
