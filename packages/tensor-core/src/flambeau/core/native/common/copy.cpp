@@ -1,5 +1,6 @@
 /* Copies between strided memory of any dtypes. */
 #include "common/args.h"
+#include "common/copy_transposed.h"
 #include "common/kernels/block_copies.h"
 #include "common/kernels/blocks.h"
 #include "common/kernels/integers.h"
@@ -256,7 +257,8 @@ static void copy_many(const fl_strided &dst, const fl_strided &src, int ndim,
         return;
     const Way way(dst, src);
     if (way.same ? copy_repeated(dst, src, way.from, way.kind, ndim, shape) ||
-                       copy_rows(dst, src, fl_itemsize(way.from), ndim, shape, n)
+                       copy_rows(dst, src, fl_itemsize(way.from), ndim, shape, n) ||
+                       fl_copy_transposed(dst, src, fl_itemsize(way.from), ndim, shape)
                  : convert_whole(dst, src, way.kind, ndim, shape))
         return;
     fl_operand ops[2];

@@ -1,6 +1,7 @@
 /* Blocks of bytes. What memcpy streams is only larger than every cache of the machine together. */
 #include "common/kernels/blocks.h"
 #include "common/kernels/block_copies.h"
+#include "common/kernels/transpose_blocks.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -33,6 +34,23 @@ void stream(char *to, const char *from, int64_t bytes) {
 void stream(char *to, const char *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }
 #endif
 
+template <class Bits>
+void turn_units(void *out, int64_t row, const void *in, int64_t step, int64_t rows,
+                int64_t cols) {
+    transpose((unit<Bits> *)out, row, (const unit<Bits> *)in, step, rows, cols);
+}
+
+void turn(int64_t size, char *out, int64_t row, const char *in, int64_t step, int64_t rows,
+          int64_t cols) {
+    switch (size) {
+    case 1: return turn_units<uint8_t>(out, row, in, step, rows, cols);
+    case 2: return turn_units<uint16_t>(out, row, in, step, rows, cols);
+    case 4: return turn_units<uint32_t>(out, row, in, step, rows, cols);
+    case 8: return turn_units<uint64_t>(out, row, in, step, rows, cols);
+    default: return turn_units<two_words>(out, row, in, step, rows, cols);
+    }
+}
+
 }  // namespace
 
-extern const fl_block_kernels FL_LEVEL(fl_block_kernels) = {copy_blocks, stream};
+extern const fl_block_kernels FL_LEVEL(fl_block_kernels) = {copy_blocks, stream, turn};

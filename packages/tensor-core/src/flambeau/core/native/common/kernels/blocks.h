@@ -1,4 +1,5 @@
-/* Blocks of bytes copied from one even spacing to another, or streamed past the caches. */
+/* Blocks of bytes copied from one even spacing to another, or streamed past the caches; matrices
+ * copied to their transposes. */
 #pragma once
 #include "common/kernels/level.h"
 #include <stdint.h>
@@ -10,9 +11,13 @@ typedef void (*fl_blocks_fn)(char *to, int64_t to_step, const char *from, int64_
 /* Whole lines of `to` are written without being read first, and do not stay in the caches. Other
  * threads may rely on them after fl_stream_end. */
 typedef void (*fl_stream_fn)(char *to, const char *from, int64_t bytes);
+/* out[r * row + c] = in[r + c * step], of elements of 1, 2, 4, 8 or 16 bytes. */
+typedef void (*fl_turn_fn)(int64_t size, char *out, int64_t row, const char *in, int64_t step,
+                           int64_t rows, int64_t cols);
 struct fl_block_kernels {
     fl_blocks_fn copy;
     fl_stream_fn stream;
+    fl_turn_fn turn;
 };
 extern "C" {
 FL_LEVELS(fl_block_kernels);

@@ -106,7 +106,7 @@ inline void collect_units(U *__restrict out, const U *__restrict in, int64_t row
     if (s0 == 0) {
         repeat_units(out, in, rows, cols, s1);
     } else if (s1 == 1 && rows > 1) {
-        transpose(out, in, rows, cols, s0);
+        transpose(out, cols, in, s0, rows, cols);
     } else if (s0 == 2 && sizeof(U) <= 8) {
         for (int64_t r = 0; r < rows; r++)
             take_even(out + r * cols, in + r * s1, cols);

@@ -36,35 +36,41 @@ inline void transpose_block(U *out, int64_t cols, const U *in, int64_t step) {
         memcpy(out + r * cols, &rows[r], sizeof(quad));
 }
 
+/* out[r * row + c] = in[r + c * step], a few rows at a time. */
 template <class U>
-inline void transpose(U *out, const U *in, int64_t rows, int64_t cols, int64_t step) {
-    for (int64_t c = 0; c < cols; c++)
-        for (int64_t r = 0; r < rows; r++)
-            out[r * cols + c] = in[r + c * step];
+inline void transpose(U *out, int64_t row, const U *in, int64_t step, int64_t rows,
+                      int64_t cols) {
+    const int64_t STRIP_ROWS = 8;
+    for (int64_t r = 0; r < rows; r += STRIP_ROWS) {
+        const int64_t end = r + STRIP_ROWS < rows ? r + STRIP_ROWS : rows;
+        for (int64_t c = 0; c < cols; c++)
+            for (int64_t k = r; k < end; k++)
+                out[k * row + c] = in[k + c * step];
+    }
 }
 
 /* A whole line of each column at a time, spelled out: each load then has one stride, which the
  * processor learns and runs ahead of. */
 template <>
-inline void transpose(unit<uint32_t> *out, const unit<uint32_t> *in, int64_t rows, int64_t cols,
-                      int64_t step) {
+inline void transpose(unit<uint32_t> *out, int64_t row, const unit<uint32_t> *in, int64_t step,
+                      int64_t rows, int64_t cols) {
     const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
     int64_t lines = rows & ~(int64_t)15;
     for (int64_t r = 0; r < lines; r += 16)
         for (int64_t c = 0; c < whole_cols; c += 4) {
-            unit<uint32_t> *to = out + r * cols + c;
+            unit<uint32_t> *to = out + r * row + c;
             const unit<uint32_t> *from = in + r + c * step;
-            transpose_block(to, cols, from, step);
-            transpose_block(to + 4 * cols, cols, from + 4, step);
-            transpose_block(to + 8 * cols, cols, from + 8, step);
-            transpose_block(to + 12 * cols, cols, from + 12, step);
+            transpose_block(to, row, from, step);
+            transpose_block(to + 4 * row, row, from + 4, step);
+            transpose_block(to + 8 * row, row, from + 8, step);
+            transpose_block(to + 12 * row, row, from + 12, step);
         }
     for (int64_t r = lines; r < whole_rows; r += 4)
         for (int64_t c = 0; c < whole_cols; c += 4)
-            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+            transpose_block(out + r * row + c, row, in + r + c * step, step);
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
-            out[r * cols + c] = in[r + c * step];
+            out[r * row + c] = in[r + c * step];
 }
 
 /* 4 x 4 blocks of 8-byte elements, two at a time: a line of each column. */
@@ -93,19 +99,19 @@ inline void transpose_block(unit<uint64_t> *out, int64_t cols, const unit<uint64
 }
 
 template <>
-inline void transpose(unit<uint64_t> *out, const unit<uint64_t> *in, int64_t rows, int64_t cols,
-                      int64_t step) {
+inline void transpose(unit<uint64_t> *out, int64_t row, const unit<uint64_t> *in, int64_t step,
+                      int64_t rows, int64_t cols) {
     const int64_t whole_rows = rows & ~(int64_t)3, whole_cols = cols & ~(int64_t)3;
     const int64_t lines = rows & ~(int64_t)7;
     for (int64_t r = 0; r < whole_rows; r += r < lines ? 8 : 4)
         for (int64_t c = 0; c < whole_cols; c += 4) {
-            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+            transpose_block(out + r * row + c, row, in + r + c * step, step);
             if (r < lines)
-                transpose_block(out + (r + 4) * cols + c, cols, in + r + 4 + c * step, step);
+                transpose_block(out + (r + 4) * row + c, row, in + r + 4 + c * step, step);
         }
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
-            out[r * cols + c] = in[r + c * step];
+            out[r * row + c] = in[r + c * step];
 }
 
 /* 8 x 8 blocks of 2-byte elements, in three rounds. */
@@ -135,20 +141,20 @@ inline void transpose_block(unit<uint16_t> *out, int64_t cols, const unit<uint16
 }
 
 template <>
-inline void transpose(unit<uint16_t> *out, const unit<uint16_t> *in, int64_t rows, int64_t cols,
-                      int64_t step) {
+inline void transpose(unit<uint16_t> *out, int64_t row, const unit<uint16_t> *in, int64_t step,
+                      int64_t rows, int64_t cols) {
     const int64_t whole_rows = rows & ~(int64_t)7, whole_cols = cols & ~(int64_t)7;
     const int64_t lines = rows & ~(int64_t)31;
     for (int64_t r = 0; r < lines; r += 32)         /* a line of each column at a time */
         for (int64_t c = 0; c < whole_cols; c += 8)
             for (int64_t part = r; part < r + 32; part += 8)
-                transpose_block(out + part * cols + c, cols, in + part + c * step, step);
+                transpose_block(out + part * row + c, row, in + part + c * step, step);
     for (int64_t r = lines; r < whole_rows; r += 8)
         for (int64_t c = 0; c < whole_cols; c += 8)
-            transpose_block(out + r * cols + c, cols, in + r + c * step, step);
+            transpose_block(out + r * row + c, row, in + r + c * step, step);
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
-            out[r * cols + c] = in[r + c * step];
+            out[r * row + c] = in[r + c * step];
 }
 
 }  // namespace
