@@ -2,6 +2,7 @@
  *
  * A group is contiguous memory, [channels of the group, inner]; each channel has its own weight. */
 #include "statistics/kernels/moments.h"
+#include "norm/kernels/groups.h"
 #include "norm/kernels/norm.h"
 #include "norm/channels.h"
 #include "common/raw.h"
@@ -11,7 +12,9 @@ namespace {
 
 const fl_norm_kernels *const kernels = FL_PICK(fl_norm_kernels);
 const fl_moments_kernels *const moments = FL_PICK(fl_moments_kernels);
+const fl_group_kernels *const group_kernels = FL_PICK(fl_group_kernels);
 const int64_t PIECE_ELEMENTS = 8192;     /* elements that are summed at once */
+const int64_t MAX_SHORT_CHANNEL = 16, CHUNK_CHANNELS = 256;
 
 struct Groups {
     int64_t n, groups, channels, inner;     /* channels of one group */
@@ -19,6 +22,7 @@ struct Groups {
     int64_t count() const { return n * groups; }
     int64_t size() const { return channels * inner; }
     int64_t bytes() const { return fl_kind_size[kind]; }
+    bool short_channels() const { return channels > 1 && inner <= MAX_SHORT_CHANNEL; }
 };
 
 Groups groups_of(const fl_tensor *t, int64_t groups) {
@@ -50,6 +54,27 @@ void row_moments(const Groups &g, const char *x, double *mean, double *m2) {
     }
 }
 
+/* Group number i. */
+void normalize(const Groups &s, const fl_small_groups &job, const char *xs, char *ys, int64_t i,
+               double *mean, double *rstd) {
+    const int64_t start = i * s.size() * s.bytes(), channel = i % s.groups * s.channels;
+    const double *w = job.weight ? job.weight + channel : nullptr;
+    const double *b = job.bias ? job.bias + channel : nullptr;
+    double m, m2;
+    row_moments(s, xs + start, &m, &m2);
+    const double r = 1 / sqrt((s.size() ? m2 / (double)s.size() : 0) + job.eps);
+    mean[i] = m;
+    rstd[i] = r;
+    if (s.short_channels())
+        return group_kernels->affine[s.kind](xs + start, ys + start, s.channels, s.inner, m, r, w,
+                                             b);
+    for (int64_t c = 0; c < s.channels; c++) {
+        const int64_t at = start + c * s.inner * s.bytes();
+        const double scale = w ? r * w[c] : r;
+        kernels->affine[s.kind](xs + at, ys + at, s.inner, scale, (b ? b[c] : 0) - m * scale);
+    }
+}
+
 /* Sums of g and of g * (x - mean) over one channel. */
 void channel_sums(const Groups &s, const char *g, const char *x, double mean, double *sum_g,
                   double *sum_gx) {
@@ -61,6 +86,41 @@ void channel_sums(const Groups &s, const char *g, const char *x, double mean, do
         kernels->sums[s.kind](g + skip, x + skip, n, mean, &part_g, &part_gx);
         *sum_g += part_g;
         *sum_gx += part_gx;
+    }
+}
+
+/* The same over every channel of a group. */
+void group_sums(const Groups &s, const char *g, const char *x, double mean, double *sum_g,
+                double *sum_gx) {
+    const int64_t step = s.inner * s.bytes();
+    if (s.short_channels())
+        return group_kernels->sums[s.kind](g, x, s.channels, s.inner, mean, sum_g, sum_gx);
+    for (int64_t c = 0; c < s.channels; c++)
+        channel_sums(s, g + c * step, x + c * step, mean, &sum_g[c], &sum_gx[c]);
+}
+
+/* The gradient of a group's input, from the sums over its channels; `w` is its weights or NULL. */
+void group_dx(const Groups &s, const char *g, const char *x, char *dx, double mean, double r,
+              const double *w, const double *sum_g, const double *sum_gx) {
+    double inner_g = 0, inner_gx = 0, factor[CHUNK_CHANNELS];
+    for (int64_t c = 0; c < s.channels; c++) {
+        inner_g += w ? w[c] * sum_g[c] : sum_g[c];
+        inner_gx += w ? w[c] * sum_gx[c] : sum_gx[c];
+    }
+    const double size = s.size() ? (double)s.size() : 1;
+    const double b = -r * r * r * inner_gx / size, shift = -r * inner_g / size;
+    const int64_t step = s.inner * s.bytes();
+    for (int64_t c = 0; c < s.channels; c += CHUNK_CHANNELS) {
+        const int64_t n = s.channels - c < CHUNK_CHANNELS ? s.channels - c : CHUNK_CHANNELS;
+        for (int64_t k = 0; k < n; k++)
+            factor[k] = w ? w[c + k] * r : r;
+        const int64_t at = c * step;
+        if (s.short_channels())
+            group_kernels->dx[s.kind](g + at, x + at, dx + at, n, s.inner, mean, factor, b, shift);
+        else
+            for (int64_t k = 0; k < n; k++)
+                kernels->dx[s.kind](g + at + k * step, x + at + k * step, dx + at + k * step,
+                                    s.inner, mean, factor[k], b, shift);
     }
 }
 
@@ -88,28 +148,24 @@ extern "C" int fl_infer_native_group_norm(const fl_op *op, const fl_value *in, i
 extern "C" int fl_run_native_group_norm(const fl_op *, const fl_value *in, int,
                                         fl_tensor *const *outs) {
     Groups s = groups_of(in[0].t, in[3].i);
-    double eps = fl_as_double(in[4]);
     In x(in[0].t, s.kind);
     OptionalIn weight(in[1], FL_K_F64), bias(in[2], FL_K_F64);
     Out y(outs[0], s.kind), mean(outs[1], FL_K_F64), rstd(outs[2], FL_K_F64);
     if (!x.ok() || !weight.ok() || !bias.ok() || !y.ok() || !mean.ok() || !rstd.ok())
         return -1;
-    const double *w = weight.as<double>(), *b = bias.as<double>();
+    const fl_small_groups job = {s.groups, s.channels, s.inner, weight.as<double>(),
+                                 bias.as<double>(), fl_as_double(in[4])};
+    const bool small = s.size() > 0 && s.size() <= FL_SMALL_GROUP;
     fl_parallel(s.count(), fl_row_grain(s.size()), [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; i++) {
-            int64_t start = i * s.size() * s.bytes(), channel = i % s.groups * s.channels;
-            double m, m2;
-            row_moments(s, x.as<char>() + start, &m, &m2);
-            double r = 1 / sqrt((s.size() ? m2 / (double)s.size() : 0) + eps);
-            mean.as<double>()[i] = m;
-            rstd.as<double>()[i] = r;
-            for (int64_t c = 0; c < s.channels; c++) {
-                int64_t at = start + c * s.inner * s.bytes();
-                double scale = w ? r * w[channel + c] : r;
-                kernels->affine[s.kind](x.as<char>() + at, y.as<char>() + at, s.inner, scale,
-                                        (b ? b[channel + c] : 0) - m * scale);
-            }
-        }
+        const int64_t start = first * s.size() * s.bytes();
+        if (small)
+            group_kernels->small[s.kind](x.as<char>() + start, y.as<char>() + start, &job, first,
+                                         last - first, mean.as<double>() + first,
+                                         rstd.as<double>() + first);
+        else
+            for (int64_t i = first; i < last; i++)
+                normalize(s, job, x.as<char>(), y.as<char>(), i, mean.as<double>(),
+                          rstd.as<double>());
     });
     y.commit();
     mean.commit();
@@ -149,34 +205,23 @@ extern "C" int fl_run_group_norm_grad(const fl_op *, const fl_value *in, int,
     double *sum_g = room.as<double>(), *sum_gx = sum_g + lines;
     fl_parallel(s.count(), fl_row_grain(s.size()), [&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last; i++) {
-            double m = means[i], r = rstds[i], inner_g = 0, inner_gx = 0;
-            int64_t line = i * s.channels, channel = i % s.groups * s.channels;
-            int64_t step = s.inner * s.bytes();
-            for (int64_t c = 0; c < s.channels; c++) {
-                int64_t at = (line + c) * step;
-                channel_sums(s, g.as<char>() + at, x.as<char>() + at, m, &sum_g[line + c],
-                             &sum_gx[line + c]);
-                double factor = w ? w[channel + c] : 1;
-                inner_g += factor * sum_g[line + c];
-                inner_gx += factor * sum_gx[line + c];
-            }
-            double size = s.size() ? (double)s.size() : 1;
-            double b = -r * r * r * inner_gx / size, shift = -r * inner_g / size;
-            for (int64_t c = 0; c < s.channels; c++) {
-                int64_t at = (line + c) * step;
-                kernels->dx[s.kind](g.as<char>() + at, x.as<char>() + at, dx.as<char>() + at,
-                                    s.inner, m, w ? w[channel + c] * r : r, b, shift);
-            }
+            const int64_t line = i * s.channels, at = line * s.inner * s.bytes();
+            group_sums(s, g.as<char>() + at, x.as<char>() + at, means[i], sum_g + line,
+                       sum_gx + line);
+            group_dx(s, g.as<char>() + at, x.as<char>() + at, dx.as<char>() + at, means[i],
+                     rstds[i], w ? w + i % s.groups * s.channels : nullptr, sum_g + line,
+                     sum_gx + line);
         }
     });
-    for (int64_t c = 0; c < all; c++) {
-        double to_w = 0, to_b = 0;
-        for (int64_t i = 0; i < s.n; i++) {
-            to_w += sum_gx[i * all + c] * rstds[i * s.groups + c / s.channels];
-            to_b += sum_g[i * all + c];
+    double *to_w = dw.as<double>(), *to_b = db.as<double>();
+    for (int64_t c = 0; c < all; c++)
+        to_w[c] = to_b[c] = 0;
+    for (int64_t i = 0; i < s.n * s.groups; i++) {
+        const int64_t line = i * s.channels, channel = i % s.groups * s.channels;
+        for (int64_t c = 0; c < s.channels; c++) {
+            to_w[channel + c] += sum_gx[line + c] * rstds[i];
+            to_b[channel + c] += sum_g[line + c];
         }
-        dw.as<double>()[c] = to_w;
-        db.as<double>()[c] = to_b;
     }
     dx.commit();
     dw.commit();

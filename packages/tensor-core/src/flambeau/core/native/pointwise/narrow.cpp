@@ -74,6 +74,7 @@ int half_kernel_of(uint32_t index) {
     case FL_OP_minimum: return FL_HALF_MIN;
     case FL_OP_clamp_min: return FL_HALF_MAX;
     case FL_OP_clamp_max: return FL_HALF_MIN;
+    case FL_OP_copysign: return FL_HALF_COPYSIGN;
     }
     return -1;
 }

@@ -213,11 +213,33 @@ void bits(const void *x, void *to, int64_t n, uint16_t keep, uint16_t flip) {
         out[i] = (uint16_t)((in[i] & keep) ^ flip);
 }
 
+/* The size of the left side with the sign of the right one, which may be a number: bits again. */
+void copy_sign(const void *left, int step_a, const void *right, int step_b, void *to, int64_t n) {
+    const uint16_t SIGN = 0x8000, *a = (const uint16_t *)left, *b = (const uint16_t *)right;
+    uint16_t *out = (uint16_t *)to;
+    if (step_a > 0 && step_b > 0) {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (uint16_t)((a[i] & ~SIGN) | (b[i] & SIGN));
+        return;
+    }
+    if (step_b <= 0) {
+        const bool negative = step_b < 0 ? __builtin_signbit(*(const float *)right) != 0 : (*b & SIGN) != 0;
+        if (step_a > 0)
+            return bits(left, to, n, 0x7fff, negative ? SIGN : 0);
+    }
+    const uint16_t size = (uint16_t)(*a & ~SIGN);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(size | (b[step_b > 0 ? i : 0] & SIGN));
+}
+
 }  // namespace
 
 #define FL_BOTH(OP) {run<OP, fl_f16>, run<OP, fl_bf16>}
 
 extern const fl_half_kernels FL_LEVEL(fl_half_kernels) = {
-    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min)},
+    {FL_BOTH(Add), FL_BOTH(Sub), FL_BOTH(Mul), FL_BOTH(Div), FL_BOTH(Max), FL_BOTH(Min),
+     {copy_sign, copy_sign}},
     {clamp<fl_f16>, clamp<fl_bf16>}, {product_sum<fl_f16>, product_sum<fl_bf16>},
     {lerp<fl_f16>, lerp<fl_bf16>}, bits};

@@ -4,7 +4,8 @@
 #include "pointwise/kernels/narrow.h"
 
 enum fl_half_op {
-    FL_HALF_ADD, FL_HALF_SUB, FL_HALF_MUL, FL_HALF_DIV, FL_HALF_MAX, FL_HALF_MIN, FL_HALF_OPS
+    FL_HALF_ADD, FL_HALF_SUB, FL_HALF_MUL, FL_HALF_DIV, FL_HALF_MAX, FL_HALF_MIN,
+    FL_HALF_COPYSIGN, FL_HALF_OPS
 };
 enum fl_half_dtype { FL_HALF_F16, FL_HALF_BF16, FL_HALF_DTYPES };
 
