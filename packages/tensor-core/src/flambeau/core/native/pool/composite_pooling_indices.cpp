@@ -137,7 +137,9 @@ int adaptive_indices(const fl_op *op, const fl_value *in, fl_value *out, int dim
     int64_t wanted[3], windows[3];
     if (check_floating(op, in[0].t) < 0 || wanted_sizes(op, in[0].t, in[1], dims, wanted) < 0)
         return -1;
-    if (!even_windows(in[0].t, wanted, dims, windows))
+    const int64_t MIN_REDUCED_ELEMENTS = 64;    /* of a window that is reduced like a row */
+    if (!even_windows(in[0].t, wanted, dims, windows) ||
+        (dims == 1 && windows[0] >= MIN_REDUCED_ELEMENTS))
         return best_by_dimension(in[0], wanted, dims, out);
     Both both;
     static const int OPERATORS[] = {FL_OP_max_pool1d_with_indices, FL_OP_max_pool2d_with_indices,
