@@ -44,3 +44,33 @@ def test_nan_is_at_the_end():
     asked = flambeau.tensor([3.0, float("nan")]).half()
     assert flambeau.searchsorted(x, asked).tolist() == [3, 4002]
     assert flambeau.searchsorted(x, asked, right=True).tolist() == [4, 4002]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32", "float64"])
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_side_by_side(dtype, right):
+    rng, side = np.random.default_rng(0), "right" if right else "left"
+    for n in (0, 1, 2, 3, 7, 8, 100, 1023, 1024):
+        given = np.sort(rng.integers(0, 60, n)).astype(dtype)
+        for count in (0, 1, 7, 8, 9, 30, 1000):
+            asked = rng.integers(0, 64, count).astype(dtype)
+            found = flambeau.searchsorted(flambeau.from_numpy(given), flambeau.from_numpy(asked),
+                                          right=right)
+            assert found.tolist() == np.searchsorted(given, asked, side).tolist()
+    rows = np.sort(rng.integers(0, 60, (30, 19)), -1).astype(dtype)
+    asked = rng.integers(0, 64, (30, 21)).astype(dtype)
+    found = flambeau.searchsorted(flambeau.from_numpy(rows), flambeau.from_numpy(asked), right=right)
+    assert found.tolist() == [np.searchsorted(r, a, side).tolist()
+                              for r, a in zip(rows, asked, strict=True)]
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_a_set_takes_the_steps_of_one(right):
+    """What is out of order, and NaN, are found where single searches find them."""
+    rng = np.random.default_rng(0)
+    x = flambeau.tensor(rng.standard_normal(77))
+    x[[3, 50]] = float("nan")
+    asked = flambeau.tensor(rng.standard_normal(64))
+    asked[[5, 6]] = float("nan")
+    one_by_one = [flambeau.searchsorted(x, a[None], right=right).item() for a in asked]
+    assert flambeau.searchsorted(x, asked, right=right).tolist() == one_by_one

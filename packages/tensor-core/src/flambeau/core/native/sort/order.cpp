@@ -2,6 +2,7 @@
  * would put there; for kthvalue and mode the algorithms decide: selection by partitioning, and a
  * sort by value. NaN counts as the greatest. */
 #include "sort/order.h"
+#include "sort/sort_line.h"
 #include "common/unsigned_order.h"
 #include <algorithm>
 
@@ -98,24 +99,81 @@ template <class T> void select(Numbered<T> *a, int64_t n, int64_t k) {
         std::swap(a[low], a[high]);
 }
 
-/* The element that occurs most often; the least of them, at the last of its positions in the order
- * of the sort. */
-template <class T>
-void mode_line(const T *x, int64_t n, Numbered<T> *room, T *value, int64_t *position) {
+/* A number in the order of the elements, equal where they are, and where the element stood. */
+struct Ranked {
+    uint32_t rank, position;
+};
+struct WideRanked {
+    uint64_t rank;
+    int64_t position;
+};
+
+/* The position whose element occurs most often; of several the least, at the last of its positions
+ * in the order of the sort, which ranks alone decide. */
+template <class R> int64_t most_frequent(R *room, int64_t n) {
+    std::sort(room, room + n, [](const R &a, const R &b) { return a.rank < b.rank; });
+    int64_t run = 0, longest = 0, position = 0;
+    for (int64_t i = 0; i < n; i++) {
+        run++;
+        if (i + 1 < n && room[i].rank == room[i + 1].rank)
+            continue;
+        if (run > longest) {
+            longest = run;
+            position = (int64_t)room[i].position;
+        }
+        run = 0;
+    }
+    return position;
+}
+
+template <class R, class T, class Rank>
+int64_t mode_by(const T *x, int64_t n, void *room, const Rank &rank) {
+    R *ranked = (R *)room;
+    for (int64_t i = 0; i < n; i++)
+        ranked[i] = {rank(x[i]), (decltype(R::position))i};
+    return most_frequent(ranked, n);
+}
+
+/* NaN differ from each other, but not for a sort: they come last, and the first is a run alone. */
+template <class T> int64_t mode_with_nan(const T *x, int64_t n, Numbered<T> *room) {
     number_all(x, n, room);
     std::sort(room, room + n, before<T>);
-    int64_t run = 0, longest = 0;
+    int64_t run = 0, longest = 0, position = 0;
     for (int64_t i = 0; i < n; i++) {
         run++;
         if (i + 1 < n && room[i].value == room[i + 1].value)
             continue;
         if (run > longest) {
             longest = run;
-            *value = room[i].value;
-            *position = room[i].position;
+            position = room[i].position;
         }
         run = 0;
     }
+    return position;
+}
+
+inline int64_t mode_of(const float *x, int64_t n, Numbered<float> *room) {
+    return mode_by<Ranked>(x, n, room, [](float v) { return fl_sort_key(v); });
+}
+inline int64_t mode_of(const double *x, int64_t n, Numbered<double> *room) {
+    return mode_by<WideRanked>(x, n, room, [](double v) { return fl_sort_key(v); });
+}
+/* Integers near each other are ranked by their distance from the least. */
+inline int64_t mode_of(const int64_t *x, int64_t n, Numbered<int64_t> *room) {
+    const auto [low, high] = std::minmax_element(x, x + n);
+    const uint64_t least = (uint64_t)*low;
+    if ((uint64_t)*high - least <= UINT32_MAX)
+        return mode_by<Ranked>(x, n, room,
+                               [=](int64_t v) { return (uint32_t)((uint64_t)v - least); });
+    return mode_by<WideRanked>(x, n, room, [](int64_t v) { return fl_sort_key(v); });
+}
+
+template <class T>
+void mode_line(const T *x, int64_t n, Numbered<T> *room, T *value, int64_t *position) {
+    int64_t first;
+    const bool plain = n <= INT64_C(0xffffffff) && count_nan(x, n, &first) == 0;
+    *position = plain ? mode_of(x, n, room) : mode_with_nan(x, n, room);
+    *value = x[*position];
 }
 
 int order_kind(const fl_tensor *t) {

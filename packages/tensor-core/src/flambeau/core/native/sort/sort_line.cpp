@@ -9,6 +9,7 @@
 namespace {
 
 const int64_t MAX_SHORT_LINE_ELEMENTS = 160;
+const uint64_t MAX_COUNTED_RANGE = 4096;     /* beyond, counts leave the nearest cache */
 
 /* One number per element: key above, position below. */
 struct Packed {
@@ -93,6 +94,30 @@ void sort_as(const T *x, int64_t n, bool descending, void *room, T *values, int6
         values[i] = x[positions[i]];
 }
 
+/* Integers in a range that is no longer than the line: counted, and written run by run. Takes room
+ * for 2 n numbers of 64 bits. */
+void sort_counted(const int64_t *x, int64_t n, bool descending, int64_t low, int64_t range,
+                  uint64_t *count, int64_t *values, int64_t *positions) {
+    memset(count, 0, (size_t)(range + 1) * sizeof *count);
+    for (int64_t i = 0; i < n; i++)
+        count[x[i] - low]++;
+    uint64_t at = 0;
+    for (int64_t k = 0; k <= range; k++) {
+        uint64_t &c = count[descending ? range - k : k];
+        const uint64_t run = c;
+        c = at;
+        at += run;
+    }
+    for (int64_t i = 0; i < n; i++)
+        positions[count[x[i] - low]++] = i;
+    at = 0;
+    for (int64_t k = 0; k <= range; k++) {      /* counts are ends now */
+        const int64_t digit = descending ? range - k : k;
+        for (; at < count[digit]; at++)
+            values[at] = low + digit;
+    }
+}
+
 /* Integers that lie within 2^32 of each other: packed by their distance from the first in order,
  * which gives them back. */
 bool sort_near(const int64_t *x, int64_t n, bool descending, void *room, int64_t *values,
@@ -106,6 +131,10 @@ bool sort_near(const int64_t *x, int64_t n, bool descending, void *room, int64_t
     if (range > UINT32_MAX || n > INT64_C(0xffffffff))
         return false;
     uint64_t *a = (uint64_t *)room, *b = a + n;
+    if (range < (uint64_t)n && range < MAX_COUNTED_RANGE) {
+        sort_counted(x, n, descending, low, (int64_t)range, a, values, positions);
+        return true;
+    }
     for (int64_t i = 0; i < n; i++)
         a[i] = Packed::join((uint32_t)(descending ? high - x[i] : x[i] - low), i);
     int last = Packed::FIRST;
