@@ -59,7 +59,8 @@ def test_searches_side_by_side(dtype, right):
             assert found.tolist() == np.searchsorted(given, asked, side).tolist()
     rows = np.sort(rng.integers(0, 60, (30, 19)), -1).astype(dtype)
     asked = rng.integers(0, 64, (30, 21)).astype(dtype)
-    found = flambeau.searchsorted(flambeau.from_numpy(rows), flambeau.from_numpy(asked), right=right)
+    found = flambeau.searchsorted(flambeau.from_numpy(rows), flambeau.from_numpy(asked),
+                                  right=right)
     assert found.tolist() == [np.searchsorted(r, a, side).tolist()
                               for r, a in zip(rows, asked, strict=True)]
 

@@ -7,8 +7,9 @@ import flambeau
 
 LIMITS = np.iinfo(np.int64)
 #: Least and greatest: ranges of 0 to 8 bytes, at both ends of int64 and around 0.
-RANGES = [(5, 5), (0, 1), (-3, 6), (-3, 200), (0, 255), (7, 4102), (7, 4103), (0, 256), (-70_000, 70_000), (-2**31, 2**31 - 1),
-          (-2**31, 2**31), (LIMITS.min, LIMITS.min + 300), (LIMITS.max - 2**20, LIMITS.max),
+RANGES = [(5, 5), (0, 1), (-3, 6), (-3, 200), (0, 255), (7, 4102), (7, 4103),
+          (0, 256), (-70_000, 70_000), (-2**31, 2**31 - 1), (-2**31, 2**31),
+          (LIMITS.min, LIMITS.min + 300), (LIMITS.max - 2**20, LIMITS.max),
           (0, 2**40), (LIMITS.min, LIMITS.max)]
 
 

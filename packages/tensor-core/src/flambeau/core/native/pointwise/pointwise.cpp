@@ -2,6 +2,7 @@
 #include "dispatch/pointwise.h"
 #include "op_index.h"
 #include "pointwise/narrow.h"
+#include "pointwise/wide.h"
 
 /* More than this in operands is not expected to lie in the processors' caches. */
 static const int64_t CACHE_BYTES = 16 << 20;
@@ -259,7 +260,7 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
     int dtype = operand_dtype(op, pw, in);
     int compute = compute_dtype(op, pw, dtype);
     int kind = kind_of(pw, compute);
-    if (fl_narrow_run(op, pw, in, compute, outs[0]))
+    if (fl_narrow_run(op, pw, in, compute, outs[0]) || fl_wide_run(op, pw, in, compute, outs[0]))
         return 0;
     if (op->dtype_rule == FL_D_BOOL && compute == FL_U64 && has_negative(pw, in))
         kind = FL_K_F64;
