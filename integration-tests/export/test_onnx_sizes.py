@@ -109,8 +109,8 @@ def test_an_operator_at_other_sizes(opdef):
 
 
 @pytest.mark.parametrize(("fn", "first"), [
-    (lambda x: x.squeeze(), 2), (lambda x: x[-3:], 3), (lambda x: x * 2 if len(x) > 2 else x, 3),
-    (fl.corrcoef, 2)], ids=["squeeze", "slice", "branch", "corrcoef"])
+    (lambda x: x.squeeze(), 2), (lambda x: x * 2 if len(x) > 2 else x, 3), (fl.corrcoef, 2)],
+    ids=["squeeze", "branch", "corrcoef"])
 def test_other_cases_of_smaller_sizes_are_told(fn, first):
     with pytest.warns(UserWarning, match=f"known to be right for b from {first} on alone"):
         onnx.export(fn, fl.randn(4, 5), input_names=["x"], dynamic_axes={"x": {0: "b"}})

@@ -107,6 +107,11 @@ def size_of(sizes: Sequence[int]) -> Any:
     return _core.Sizes.__new__(Size, sizes)
 
 
+def number_of(number: int) -> Tensor:
+    """A tensor of one integer, made by an operator."""
+    return flambeau.full((), int.__int__(number), dtype=flambeau.int64)
+
+
 def memory_address(tensor: Tensor) -> int:
     """A number that all tensors over the same memory share, also those made by ``.data``."""
     if not tensor.numel() and not storage_bytes(tensor):     # no memory, so no address
@@ -138,6 +143,13 @@ def bytes_of(tensor: Tensor) -> bytes:
     """The elements in C order."""
     whole = tensor.detach().contiguous()
     return ctypes.string_at(whole.data_ptr(), whole.numel() * whole.element_size())
+
+
+def are_close(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors of floating numbers differ by roundings of float32."""
+    return bool(one.shape == other.shape and one.dtype == other.dtype and
+                one.is_floating_point() and
+                flambeau.allclose(one, other, rtol=1e-3, atol=1e-4, equal_nan=True))
 
 
 def whole_memory(tensor: Tensor) -> Tensor:

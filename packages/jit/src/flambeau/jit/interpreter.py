@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from flambeau.core.vision.bins import roi_pool
 from flambeau.core.vision.boxes import nms
+from flambeau.core.vision.points import roi_align
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim
 from flambeau.jit.ir import Arg, Graph, Node, Value, map_args
@@ -18,6 +20,8 @@ from flambeau.jit.opset import (
     LOOP,
     NMS,
     NUMBER,
+    ROI_ALIGN,
+    ROI_POOL,
     VIEW_WRITE,
     is_functional,
     written_params,
@@ -231,7 +235,8 @@ def run_graph(
 def run_operator(op: str, args: Sequence[Any]) -> list[Tensor]:
     """An operator's results, followed by the new value of everything it writes to."""
     if op in _OWN:
-        return [_OWN[op](*args)]
+        found = _OWN[op](*args)
+        return list(found) if isinstance(found, tuple) else [found]
     written = [number for number in written_params(op) if args[number] is not None]
     args = list(args)
     for number in written:
@@ -249,8 +254,9 @@ def _view_write(base: Tensor, new: Tensor, steps: Sequence[Sequence[Any]]) -> Te
 
 
 #: Operators of programs alone.
-_OWN: dict[str, Callable[..., Tensor]] = {
-    VIEW_WRITE: _view_write, NMS: nms, NUMBER: lambda x: bridge.arange(int(x))}
+_OWN: dict[str, Callable[..., Any]] = {
+    VIEW_WRITE: _view_write, NMS: nms, NUMBER: lambda x: bridge.arange(int(x)),
+    ROI_ALIGN: roi_align, ROI_POOL: roi_pool}
 
 
 def sizes_found(graph: Graph) -> dict[int, list[tuple[str, Value, int]]]:

@@ -4,8 +4,9 @@ own.
 ``view_write`` is what writing into a view means to its base: the base with the elements that the
 view shows replaced (in programs of format 1). ``fused`` is a region of pointwise nodes run as one
 loop. ``branch`` and ``loop`` run one of two graphs, or one graph again and again, as values say;
-since a graph may draw, they count as random. ``nms`` finds boxes, and ``number`` has as many
-elements as its argument says. The others read and change the state of a random generator.
+since a graph may draw, they count as random. ``nms`` finds boxes, ``roi_align`` and ``roi_pool``
+look at regions of images, and ``number`` has as many elements as its argument says. The others
+read and change the state of a random generator.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ BRANCH = "branch"
 LOOP = "loop"
 NMS = "nms"
 NUMBER = "number"
+ROI_ALIGN = "roi_align"
+ROI_POOL = "roi_pool"
 
 _OWN = (
     kernel(f"{VIEW_WRITE}(Tensor self, Tensor new, Object steps)", out=False, forms=(),
@@ -39,6 +42,11 @@ _OWN = (
            doc="What is carried, after steps for as long as a condition holds."),
     kernel(f"{NMS}(Tensor dets, Tensor scores, Float iou_threshold)", out=False, forms=(),
            dynamic_shape=True, doc="The boxes that overlap none of a higher score."),
+    kernel(f"{ROI_ALIGN}(Tensor input, Tensor rois, Float scale, Int height, Int width, "
+           "Int sampling_ratio, Bool aligned)", out=False, forms=(),
+           doc="Means of as many points as the bins of regions have pixels."),
+    kernel(f"{ROI_POOL}(Tensor input, Tensor rois, Float scale, Int height, Int width) -> "
+           "(Tensor, Tensor)", out=False, forms=(), doc="Maxima of the bins of regions."),
     kernel(f"{NUMBER}(Tensor self)", out=False, forms=(), dynamic_shape=True,
            doc="The integers below a number."),
     kernel(f"{GET_STATE}(Generator? generator)", out=False, forms=(), doc="A generator's state."),

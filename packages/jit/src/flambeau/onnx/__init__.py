@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from flambeau import jit
@@ -105,18 +106,22 @@ def export(
     model_of, files, check = _writer()
     wanted = dynamic_axes, dynamic_shapes
 
-    def made(is_fixed: bool) -> tuple[Any, list[str], tuple[str, ...]]:
+    def made(how: str) -> tuple[Any, list[str], tuple[str, ...]]:
         program, names, order = _program(model, args, kwargs, tuple(input_names or ()), *wanted,
-                                         is_fixed)
+                                         how)
         written, limits = model_of(program.graph, opset, names, tuple(output_names or ()),
                                    quantized)
         return written, _limits(limits), order
 
     before, _thread.exporting = is_in_onnx_export(), True
     try:
-        written, limits, order = made(False)
+        written, limits, order = made("sums")
         if limits and wanted == (None, None) and not _is_recorded(model):
-            written, limits, order = made(True)     # nobody asked for sizes that vary
+            written, limits, order = made("fixed")      # nobody asked for sizes that vary
+        elif limits and not _is_recorded(model):
+            with suppress(jit.TraceError, ExportError):
+                of_any = made("any")
+                written, limits, order = (written, limits, order) if of_any[1] else of_any
     finally:
         _thread.exporting = before
     check(written)
@@ -274,9 +279,13 @@ def _is_recorded(model: Any) -> bool:
 
 
 def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tuple[str, ...],
-             axes: Any, shapes: Any, is_fixed: bool
-             ) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
-    """What was recorded, the names of its inputs, and these in the order of the call."""
+             axes: Any, shapes: Any, how: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    """What was recorded, the names of its inputs, and these in the order of the call.
+
+    Args:
+        how: ``"sums"`` of sizes that vary, or others where there are; ``"any"`` sizes, or
+            ``"fixed"`` ones.
+    """
     from flambeau.onnx.exporting.calls import Call, plain_results
 
     if isinstance(model, jit.Program):
@@ -286,32 +295,56 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
     call = Call(model, args, kwargs, names)
     with plain_results(model) as function:
         try:
-            program = _recorded(function, call, False if is_fixed else call.dynamic(axes, shapes))
+            program = _with_value_sizes(function, call, call.dynamic(axes, shapes), True) \
+                if how == "any" else _recorded(
+                    function, call, False if how == "fixed" else call.dynamic(axes, shapes))
         except jit.TraceError as error:
-            shared = call.dynamic(axes, shapes, shared=True)
-            if not shared:
-                program = _with_value_sizes(function, call, error)
-            elif shared == call.dynamic(axes, shapes):
+            if how == "any":
                 raise
-            else:
-                program = _recorded(function, call, shared)
+            program = _of_other_sizes(function, call, axes, shapes, error)
     return program, tuple(call.names[k] for k in call.traced), call.names
 
 
-def _with_value_sizes(function: Any, call: Any, why: jit.TraceError) -> jit.Program:
-    """A program of fixed sizes for a function whose results have sizes that values decide."""
+def _of_other_sizes(function: Any, call: Any, axes: Any, shapes: Any, why: jit.TraceError
+                    ) -> jit.Program:
+    """A program of sizes that are no sums of multiples, or that values decide."""
+    wanted = call.dynamic(axes, shapes)
+    shared = call.dynamic(axes, shapes, shared=True)
+    if wanted != shared:
+        try:
+            return _recorded(function, call, shared)
+        except jit.TraceError:
+            pass
+    try:
+        return _with_value_sizes(function, call, wanted)
+    except jit.TraceError as error:
+        raise (why if wanted else error) from (error if wanted else why)
+
+
+def _with_value_sizes(function: Any, call: Any, named: Any, is_alike: bool = False
+                      ) -> jit.Program:
+    """A program of any sizes that are named, whose results may have sizes that values decide.
+
+    Args:
+        is_alike: Whether one is refused that does something else for some of them.
+    """
     from flambeau.jit.recording.value_traces import trace_with_value_sizes
 
-    try:
-        with no_grad():
-            program, others = trace_with_value_sizes(function, call.args, call.kwargs)
-    except jit.TraceError as error:
-        raise error from why
-    if others:
+    with no_grad():
+        found = trace_with_value_sizes(function, call.args, call.kwargs, named)
+    if is_alike and (found.sizes or found.fixed or found.elements):
+        raise jit.TraceError(f"other sizes are other cases{found.sizes}")
+    if found.elements:
         warnings.warn(f"onnx.export(): the model is not known to be right for all numbers of "
-                      f"elements that its values may choose, and will not refuse others{others}",
-                      stacklevel=4)
-    return program
+                      f"elements that its values may choose, and will not refuse others"
+                      f"{found.elements}", stacklevel=5)
+    if found.sizes:
+        warnings.warn(f"onnx.export(): the model is not right for all sizes of its inputs, and "
+                      f"will not refuse others{found.sizes}", stacklevel=5)
+    if found.fixed:
+        warnings.warn(f"onnx.export(): the model does not do the same for other sizes of these "
+                      f"dimensions, which do not vary: {found.fixed}", stacklevel=5)
+    return found.program
 
 
 def _recorded(function: Any, call: Any, dynamic: Any) -> jit.Program:

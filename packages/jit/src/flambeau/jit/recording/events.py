@@ -14,7 +14,7 @@ from flambeau.jit.literals import GET_STATE, SET_SEED, SET_STATE
 from flambeau.jit.locations import caller
 from flambeau.jit.recording.optimizers import Stepped
 from flambeau.jit.recording.traced_sizes import Comparison, traced
-from flambeau.jit.recording.value_sizes import read_constant, read_number
+from flambeau.jit.recording.value_sizes import of_numbers, read_constant, read_number
 
 if TYPE_CHECKING:
     from flambeau.jit.recording.recorder import Recorder
@@ -155,6 +155,10 @@ class Events:
 
     def _made(self, subject: Tensor, value: None, what: str) -> None:
         """A tensor from Python numbers: a constant, if each recording makes the same one."""
+        value = of_numbers(self.recorder, subject)
+        if value is not None:
+            self.recorder.add_memory(subject, value, where=caller())
+            return
         self.recorder.capture(subject, constant=True)
         self.recorder.note_object(subject)
 

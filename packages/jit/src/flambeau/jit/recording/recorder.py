@@ -26,6 +26,7 @@ from flambeau.jit.literals import Opaque
 from flambeau.jit.locations import caller
 from flambeau.jit.opset import find_opdef, written_numbers
 from flambeau.jit.recording.events import Events
+from flambeau.jit.recording.traced_sizes import Log
 from flambeau.jit.recording.value_sizes import (
     EXTREMES,
     ValueSizes,
@@ -87,7 +88,8 @@ class Recorder:
         self.names = names or {}
         self.compute = compute
         self.value_sizes = value_sizes
-        self.graph = Graph(defaults=bridge.defaults())
+        self.graph = Graph(defaults=bridge.defaults(),
+                           compared=[] if value_sizes is None else Log())
         self.memories: dict[int, Memory] = {}
         self.born: dict[int, weakref.ref[Tensor]] = {}
         self.saved: list[tuple[Tensor, Tensor]] = []

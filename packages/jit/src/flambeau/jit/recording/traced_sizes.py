@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from flambeau.jit import bridge
 from flambeau.jit.locations import caller
 
 Sources = tuple[tuple[Any, int], ...]
@@ -35,12 +36,24 @@ class Comparison:
     where: str
 
 
+class Log(list[Comparison]):
+    """Comparisons, and the numbers that Python computed from sizes, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.computed: list[Traced] = []
+
+
 class Traced:
-    """What sizes and numbers computed from them have in common."""
+    """What sizes and numbers computed from them have in common.
+
+    A size has no ``formula``. Another number has the name of Python's method and its operands.
+    """
 
     log: list[Comparison]
     sources: Sources
     is_linear: bool
+    formula: tuple[Any, ...] | None
 
     def note(self, other: Any, is_linear: bool = True) -> None:
         """Remember a comparison."""
@@ -80,7 +93,29 @@ class TracedFloat(float, Traced):
 
     def __int__(self) -> int:
         self.note(0, is_linear=False)
-        return float.__int__(self)
+        number = float.__int__(self)
+        _made(TracedInt, number, self.log, self.sources, False, ("__trunc__", self, None))
+        return number
+
+
+class OperandInt(TracedInt):
+    """A size that operators of tensors take as a tensor where they take no number."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        as_tensors = getattr(func, "__name__", "") in ("stack", "cat")
+        return func(*(_operand(arg, as_tensors) for arg in args),
+                    **{name: _operand(arg, False) for name, arg in (kwargs or {}).items()})
+
+
+def _operand(arg: Any, as_tensors: bool) -> Any:
+    """An argument without sizes; a list of them as tensors where only such lists are taken."""
+    if isinstance(arg, OperandInt):
+        return plain(arg)
+    if not isinstance(arg, list | tuple) or not any(isinstance(each, OperandInt) for each in arg):
+        return arg
+    return [bridge.number_of(each) if as_tensors and isinstance(each, OperandInt) else plain(each)
+            for each in arg]
 
 
 def plain(value: Any) -> Any:
@@ -92,26 +127,31 @@ def plain(value: Any) -> Any:
 
 def traced(value: int, log: list[Comparison], sources: Sources) -> TracedInt:
     """A size as it is recorded."""
-    return _made(TracedInt, value, log, sources, True)
+    return _made(OperandInt if isinstance(log, Log) else TracedInt, value, log, sources, True)
 
 
-def _made(cls: Any, value: Any, log: list[Comparison], sources: Sources, is_linear: bool) -> Any:
+def _made(cls: Any, value: Any, log: list[Comparison], sources: Sources, is_linear: bool,
+          formula: tuple[Any, ...] | None = None) -> Any:
     made = cls(value)
-    made.log, made.sources, made.is_linear = log, sources, is_linear
+    made.log, made.sources, made.is_linear, made.formula = log, sources, is_linear, formula
+    if formula and isinstance(log, Log):
+        log.computed.append(made)
     return made
 
 
 def _arithmetic(name: str, is_linear: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def compute(self: Any, other: Any = None) -> Any:
-        base = int if isinstance(self, TracedInt) else float
-        args = () if name in _UNARY else (plain(other),)
-        value = getattr(base, name)(plain(self), *args)
+        base = int if isinstance(self, TracedInt) and not isinstance(other, float) else float
+        args = () if name in _UNARY and other is None else (plain(other),)
+        value = getattr(base, name)(base(plain(self)), *args) if hasattr(base, name) else \
+            NotImplemented
         sources = self.sources + (other.sources if isinstance(other, Traced) else ())
         linear = self.is_linear and is_linear(self, other)
+        formula = name, self, other
         if type(value) is int:
-            return _made(TracedInt, value, self.log, sources, linear)
+            return _made(TracedInt, value, self.log, sources, linear, formula)
         if type(value) is float:
-            return _made(TracedFloat, value, self.log, sources, False)
+            return _made(TracedFloat, value, self.log, sources, False, formula)
         return value
 
     return compute

@@ -9,123 +9,17 @@ for a multiple.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
 from typing import Any, NoReturn
 
 from flambeau.jit import bridge
-from flambeau.jit.dims import Dim, Size, factors
+from flambeau.jit.dims import Dim, factors
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Arg, Capture, Grad, Graph, Node, Value
 from flambeau.jit.literals import show
 from flambeau.jit.opset import find_opdef
-
-Sizes = dict[str, int]
-
-
-@dataclass
-class Fit:
-    """Finds the expression over the symbols that gives a number in every recording.
-
-    Args:
-        sizes: the sizes of each recording; the first is the base, and for every symbol there is
-            one in which it alone differs from the base.
-    """
-
-    sizes: Sequence[Sizes]
-
-    def number(self, values: Sequence[Any]) -> Same | Dim | None:
-        """The common literal, or a ``Dim``; ``None`` when there is no such expression."""
-        first = values[0]
-        if any(type(value) is not type(first) for value in values):
-            return None
-        if all(_same(value, first) for value in values):
-            return Same(first)
-        if isinstance(first, bool):
-            return None
-        if isinstance(first, int):
-            return self.expression(list(values), "int")
-        if isinstance(first, float):
-            return self.floating(list(values))
-        return None
-
-    def floating(self, values: list[float]) -> Dim | None:
-        whole = [int(v) for v in values if abs(v) < 2**53]
-        found = self.expression(whole, "float") if len(whole) == len(values) else None
-        if found is not None and self.gives(found, values):
-            return found
-        if any(not v or abs(v) > 1 for v in values):
-            return None
-        found = self.expression([round(1 / v) for v in values], "reciprocal")
-        return found if found is not None and self.gives(found, values) else None
-
-    def expression(self, values: list[int], form: str) -> Dim | None:
-        return self.affine(values, form) or self.product(values, form)
-
-    def product(self, values: list[int], form: str) -> Dim | None:
-        """A multiple of two or three symbols' product."""
-        for count in (2, 3):
-            for names in combinations_with_replacement(sorted(self.sizes[0]), count):
-                factor, rest = divmod(values[0], math.prod(self.sizes[0][n] for n in names))
-                found = Dim((("*".join(names), factor),))
-                if factor and not rest and self.gives(found, values):
-                    return replace(found, form=form)
-        return None
-
-    def affine(self, values: list[int], form: str) -> Dim | None:
-        base = self.sizes[0]
-        terms = []
-        for name in base:
-            slope = self.slope(name, values)
-            if slope is None:
-                return None
-            if slope:
-                terms.append((name, slope))
-        offset = values[0] - sum(slope * base[name] for name, slope in terms)
-        found = Dim(tuple(sorted(terms)), offset)
-        return replace(found, form=form) if self.gives(found, values) else None
-
-    def slope(self, name: str, values: list[int]) -> int | None:
-        """How much the number grows with one symbol, when that is an integer."""
-        base = self.sizes[0]
-        for sizes, value in zip(self.sizes, values, strict=True):
-            if {n for n in base if sizes[n] != base[n]} == {name}:
-                slope, rest = divmod(value - values[0], sizes[name] - base[name])
-                return None if rest else slope
-        return 0
-
-    def gives(self, dim: Dim, values: Sequence[float]) -> bool:
-        pairs = zip(self.sizes, values, strict=True)
-        return all(dim.evaluate(sizes) == value for sizes, value in pairs)
-
-    def expect(self, op: str, args: tuple[Arg, ...]) -> None:
-        """Be told which operator's results come next, where its arguments say their sizes."""
-
-    def shape(self, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...] | None:
-        """A shape for all sizes."""
-        if len({len(shape) for shape in shapes}) > 1:
-            return None
-        found = [self.number(column) for column in zip(*shapes, strict=True)]
-        return None if None in found else tuple(unwrap(item) for item in found)
-
-
-@dataclass(frozen=True)
-class Same:
-    """A literal that does not change; kept apart from "nothing fits"."""
-
-    value: object
-
-
-def evaluate_at(side: Any, sizes: Sizes) -> float:
-    """A literal or ``Dim`` for given sizes."""
-    return side.evaluate(sizes) if isinstance(side, Dim) else side
-
-
-def unwrap(found: Same | Dim | None) -> Any:
-    """The literal or ``Dim`` that ``Fit.number`` found."""
-    return found.value if isinstance(found, Same) else found
+from flambeau.jit.recording.fit import Fit, Same, Sizes, evaluate_at, unwrap
 
 
 @dataclass
@@ -163,9 +57,10 @@ def unify(graphs: Sequence[Graph], sizes: Sequence[Sizes], fit: Fit | None = Non
 
 
 class _Unifier:
-    def __init__(self, graphs: Sequence[Graph], sizes: Sequence[Sizes], fit: Fit | None = None
-                 ) -> None:
+    def __init__(self, graphs: Sequence[Graph], sizes: Sequence[Sizes], fit: Fit | None = None,
+                 is_inside: bool = False) -> None:
         self.graphs = graphs
+        self.is_inside = is_inside
         self.sizes = sizes
         self.fit = fit or Fit(sizes)
         self.new: list[dict[Value, Value]] = [{} for _ in graphs]
@@ -174,7 +69,10 @@ class _Unifier:
         first = self.graphs[0]
         inputs = [self.value(c, "an input") for c in self.columns("inputs")]
         captures = [self.capture(c) for c in self.columns("captures")]
-        nodes = [self.node(column) for column in self.columns("nodes")]
+        nodes: list[Node] = []
+        for column in self.columns("nodes"):
+            made = self.node(column)
+            nodes += [made] if self.is_inside else [*self.fit.needed(), made]
         self.same_count("outputs")
         grads = [self.grad(column) for column in self.columns("grads")]
         return Graph(
@@ -248,9 +146,10 @@ class _Unifier:
                 if found != base:
                     self.fail("", f"the {name} are not the same tensors for all sizes")
 
-    def value(self, column: Sequence[Value], what: str, where: str = "") -> Value:
+    def value(self, column: Sequence[Value], what: str, where: str = "",
+              is_result: bool = False) -> Value:
         first = column[0]
-        shape = self.fit.shape([value.shape for value in column])
+        shape = self.fit.shape([value.shape for value in column], is_result)
         if shape is None or any(v.dtype != first.dtype for v in column):
             shapes = ", ".join(f"{v.dtype}{list(v.shape)}" for v in column)
             self.fail(where, f"{what} is {shapes}, which no sums of multiples of the sizes, and no "
@@ -258,6 +157,7 @@ class _Unifier:
         found = Value(shape, first.dtype, first.device)
         for old, new in zip(column, self.new, strict=True):
             new[old] = found
+        self.fit.met(first, found)
         return found
 
     def capture(self, column: Sequence[Capture]) -> Capture:
@@ -315,12 +215,12 @@ class _Unifier:
         )
         self.fit.expect(first.op, args)
         outputs = tuple(
-            self.value(values, f"a result of {first.op}()", first.where)
+            self.value(values, f"a result of {first.op}()", first.where, not self.is_inside)
             for values in zip(*(n.outputs for n in column), strict=True)
         )
         into = tuple(self.argument(values, first, 0)
                      for values in zip(*(n.into for n in column), strict=True))
-        regions = tuple(_Unifier(graphs, self.sizes, self.fit).run()
+        regions = tuple(_Unifier(graphs, self.sizes, self.fit, is_inside=True).run()
                         for graphs in zip(*(n.regions for n in column), strict=True))
         return replace(first, args=args, outputs=outputs, into=into, regions=regions)
 
@@ -340,6 +240,8 @@ class _Unifier:
                 self.argument(part, node, number) for part in zip(*column, strict=True)
             )
         found = self.fit.number(column)
+        if found is None and all(type(arg) is int for arg in column):
+            found = self.fit.calculated(column)
         if found is None:
             self.differ(column, node, number)
         return unwrap(found)
@@ -379,9 +281,3 @@ def _is_sum(found: Same | Dim | None) -> bool:
 
 def _through(item: Any, new: dict[Value, Value]) -> object:
     return tuple(new[v] for v in item) if isinstance(item, tuple) else new[item]
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, float | complex):
-        return repr(one) == repr(other)
-    return one == other

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import flambeau
-from flambeau.core.vision import boxes
+from flambeau.core.vision import recording
 from flambeau.jit import bridge
 from flambeau.jit.errors import TraceError
 from flambeau.jit.ir import Node, Value, map_args, values_in
 from flambeau.jit.locations import caller
-from flambeau.jit.opset import NMS, NUMBER, find_opdef, is_pure, written_numbers
+from flambeau.jit.opset import NMS, NUMBER, ROI_POOL, find_opdef, is_pure, written_numbers
 from flambeau.jit.recording.active import current
 
 if TYPE_CHECKING:
@@ -31,12 +31,19 @@ Tensor = Any
 #: take other paths for large ones.
 FOUND, LEFT = range(12, 41), range(2, 12)
 
+#: How many numbers a tensor has at most that Python makes of sizes.
+MOST_NUMBERS = 16
+
 #: Reductions that give this of no elements, as ONNX has it; elsewhere they raise.
 EXTREMES = {"amax": "min", "amin": "max"}
 
 #: A line, and how many questions were asked there before.
 Key = tuple[str, int]
 Question = tuple[int, bool] | bytes | None
+Answer = bool | str
+
+#: The answer where what is read depends on the named sizes of inputs alone.
+SIZED = "sized"
 
 #: Operators that find elements, each with the argument whose values say how many.
 FINDERS = {"nonzero": 0, "masked_select": 1}
@@ -53,14 +60,19 @@ class ValueSizes:
         answers: to its questions; where there is none, sizes decide nothing.
         number: the size of all of them, where a recording is to try it.
         most: how many sizes there are at most.
+        named: the sizes of inputs that vary.
     """
 
-    def __init__(self, seed: int, answers: Mapping[Key, bool] | None = None,
-                 number: int | None = None, most: int | None = None) -> None:
+    def __init__(self, seed: int, answers: Mapping[Key, Answer] | None = None,
+                 number: int | None = None, most: int | None = None,
+                 named: Mapping[str, int] | None = None) -> None:
         self.draw = random.Random(seed)
         self.number = number
         self.most = most
         self.answers = answers or {}
+        self.named = dict(named or {})
+        #: Whether the function knows that it is recorded, and may round in other places then.
+        self.is_told = False
         self.sizes: dict[str, int] = {}
         self.known: dict[Any, int] = {}
         #: The slices: which size is cut, and whether all of it is left. What is read: what it was
@@ -84,7 +96,7 @@ class ValueSizes:
         self.sizes[f"u{len(self.sizes)}"] = size
         return size
 
-    def ask(self, question: Question) -> bool:
+    def ask(self, question: Question) -> Answer:
         """Whether a slice leaves a size of its own, or what is read does not depend on sizes."""
         line = caller()
         key = line, self.asked[line]
@@ -93,12 +105,23 @@ class ValueSizes:
         return self.answers.get(key, isinstance(question, bytes))
 
 
-def answered(questions: Sequence[Question]) -> bool:
-    """The answer to what several recordings ask beside each other."""
+def answered(questions: Sequence[Question], named: Sequence[Mapping[str, int]]) -> Answer:
+    """The answer to what several recordings ask beside each other.
+
+    Args:
+        questions: what each asks.
+        named: the sizes of inputs in each; what differs between equal ones depends on values.
+    """
+    groups: dict[Any, list[Question]] = {}
+    for question, sizes in zip(questions, named, strict=True):
+        groups.setdefault(tuple(sizes.items()), []).append(question)
     if isinstance(questions[0], tuple):
-        cut = [each for each in questions if isinstance(each, tuple)]
-        return len({size for size, _ in cut}) > 1 and not all(is_all for _, is_all in cut)
-    return questions[0] is not None and len(set(questions)) == 1
+        cut = [[each for each in group if isinstance(each, tuple)] for group in groups.values()]
+        return any(len({size for size, _ in group}) > 1 for group in cut) and not all(
+            is_all for group in cut for _, is_all in group)
+    if questions[0] is None or any(len({*group}) > 1 for group in groups.values()):
+        return False
+    return SIZED if len({*questions}) > 1 else True
 
 
 def found(recorder: Recorder, key: str, args: Sequence[Any]) -> Tensor:
@@ -208,11 +231,12 @@ def read_number(recorder: Recorder, tensor: Tensor) -> bool:
     if value not in sizes.known:
         constants = _Constants(recorder)
         constant = constants.given(value)
-        if sizes.ask(None if constant is None else constants.text()) and constant is not None:
-            sizes.known[value] = int(constant)
-        else:
-            count = sizes.known[value] = sizes.invent(is_small=True)
-            recorder.emit(NUMBER, (value,), [Value((count,), "int64", value.device)])
+        answer = sizes.ask(None if constant is None else constants.text())
+        is_known = bool(answer) and constant is not None
+        sizes.known[value] = int(constant) if is_known else sizes.invent(is_small=True)
+        if answer == SIZED or not is_known:
+            recorder.emit(NUMBER, (value,),
+                          [Value((sizes.known[value],), "int64", value.device)])
     held = bridge.from_numbers([sizes.known[value]], "int64")
     bridge.copy_into(tensor, bridge.call_below("view", [held, tuple(tensor.shape)])[0])
     return True
@@ -233,6 +257,27 @@ def read_constant(recorder: Recorder, tensor: Tensor) -> bool:
         return False
     bridge.copy_into(tensor, constant)
     return True
+
+
+def of_numbers(recorder: Recorder, tensor: Tensor) -> Value | None:
+    """A tensor that Python made of numbers, some of them sizes that vary: made by operators."""
+    sizes = recorder.value_sizes
+    if sizes is None or not sizes.named or recorder.region is not None or \
+            tensor.numel() > MOST_NUMBERS or tensor.is_complex() or tensor.dtype == flambeau.bool:
+        return None
+    if sizes.ask(bridge.bytes_of(tensor)) != SIZED:
+        return None
+    numbers = [int(each) if isinstance(each, float) and each.is_integer() else each
+               for each in bridge.call_below(
+        "view", [tensor.detach(), [-1]])[0].tolist()]
+    made = [recorder.record("full_of", [[], each, tensor.dtype, tensor.device], None)[0]
+            for each in numbers]
+    if tensor.dim():
+        made = [recorder.view("view", [each, [1]]) for each in made]
+        made = recorder.record("cat", [made, 0], None)
+        made = [recorder.view("view", [made[0], list(tensor.shape)])] \
+            if tensor.dim() > 1 else made
+    return recorder.value_of(made[0])
 
 
 class _Constants:
@@ -279,16 +324,30 @@ class _Constants:
         return results[node.outputs.index(value)]
 
 
-def _recorded_nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor | None:
-    """Non-maximum suppression as a node, where it is recorded."""
+def _of_regions(recorder: Recorder, key: str, args: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
+    """Regions of images, of which the bins' sizes depend on values, as a node."""
+    features, rois, _, height, width = args[:5]
+    value = bridge.value_of(features)
+    shape = (rois.shape[0], features.shape[1], height, width)
+    made = [bridge.empty_on(shape, dtype, value.device)
+            for dtype in ((value.dtype, "int32") if key == ROI_POOL else (value.dtype,))]
+    values = recorder.emit(key, tuple(recorder.argument(arg) for arg in args),
+                           [bridge.value_of(each) for each in made], (), recorder.history(args))
+    for each, of in zip(made, values, strict=True):
+        recorder.add_memory(each, of, where=caller())
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _recorded_vision(name: str, args: Sequence[Any]) -> Any:
+    """A call that looks at values as a node, where it is recorded."""
     recorder = current()
     if recorder is None or recorder.value_sizes is None:
         return None
     recorder.busy = True
     try:
-        return found(recorder, NMS, [dets, scores, float(iou_threshold)])
+        return found(recorder, NMS, args) if name == NMS else _of_regions(recorder, name, args)
     finally:
         recorder.busy = False
 
 
-boxes.recorded = _recorded_nms
+recording.listener = _recorded_vision

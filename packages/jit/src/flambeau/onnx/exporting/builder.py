@@ -125,6 +125,11 @@ class Builder:
             return self.whole(*(int(size) for size in sizes if not isinstance(size, Dim)))
         return self.add("Concat", *map(self.size, sizes), axis=0)
 
+    def knows(self, size: Size) -> bool:
+        """Whether a size can be computed from what was written."""
+        return not isinstance(size, Dim) or all(
+            name in self.symbols or name in self.sizes for name in size.names)
+
     def find_sizes(self, values: Iterable[Value]) -> None:
         """Note where sizes can be read that the values of these results decide."""
         for value in values:
@@ -150,6 +155,9 @@ class Builder:
     def _symbol(self, symbol: str) -> Name:
         """What a symbol stands for: read once, from the input where it appears alone."""
         if symbol not in self.sizes:
+            if symbol not in self.symbols:
+                raise ExportError(f"onnx.export(): the size {symbol} of a result is needed to "
+                                  "compute this result, and is no sum or product of others")
             name, axis = self.symbols[symbol]
             self.sizes[symbol] = self.add("Shape", name, start=axis, end=axis + 1)
         return self.sizes[symbol]

@@ -44,7 +44,8 @@ def write_resample(
     if scales is not None and not align and not all(
             _factor(before, after) == scale for before, after, scale in axes):
         if not all(map(_is_that, *zip(*axes, strict=True))):
-            return []
+            varies = any(isinstance(size, Dim) for size in (*x.shape[2:], *sizes[2:]))
+            return _between(b, x, axes) if varies and kind == "linear" and not is_smooth else []
         given = (b.constant([1, 1, *scales], "float32"), "")
     return b.add(
         "Resize",
@@ -104,12 +105,36 @@ def _picked(b: Builder, x: Value, axes: Any, shift: float) -> Name:
     return name
 
 
+def _between(b: Builder, x: Value, axes: Any) -> Name:
+    """Means of neighbours, along one dimension after the other: ``Resize`` may round the size."""
+    name, zero = b.of(x), b.constant(0, "float32")
+    for axis, (size, out, scale) in enumerate(axes, 2):
+        centres = b.add("Add", _range(b, out), b.constant(0.5, "float32"))
+        places = b.add("Sub", b.add("Mul", centres, b.constant(1 / scale, "float32")),
+                       b.constant(0.5, "float32"))
+        places = b.add("Max", places, zero)
+        floor = b.add("Floor", places)
+        last = b.add("Sub", b.operand(size, "int64"), b.constant(1, "int64"))
+        first = b.add("Min", b.cast(floor, "float32", "int64"), last)
+        second = b.add("Min", b.add("Add", first, b.constant(1, "int64")), last)
+        part = b.add("Reshape", b.cast(b.add("Sub", places, floor), "float32", x.dtype),
+                     b.whole(-1, *[1] * (len(x.shape) - 1 - axis)))
+        one, other = (b.add("Gather", name, at, axis=axis) for at in (first, second))
+        name = b.add("Add", one, b.add("Mul", b.add("Sub", other, one), part))
+    return name
+
+
+def _range(b: Builder, out: Size) -> Name:
+    """The numbers from 0 on."""
+    return b.cast(b.add("Range", *(b.operand(n, "int64") for n in (0, out, 1))), "int64",
+                  "float32")
+
+
 def _numbers(b: Builder, size: Size, out: Size, scale: float | None, shift: float) -> Name:
     """The same of sizes that vary, in float32 as well."""
     ratio = b.constant(1 / scale, "float32") if scale else b.add(
         "Div", b.operand(size, "float32"), b.operand(out, "float32"))
-    positions = b.cast(b.add("Range", *(b.operand(n, "int64") for n in (0, out, 1))), "int64",
-                    "float32")
+    positions = _range(b, out)
     if shift:
         positions = b.add("Add", positions, b.constant(shift, "float32"))
     at = b.cast(b.add("Floor", b.add("Mul", positions, ratio)), "float32", "int64")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flambeau.jit.ir import Node, Value
-from flambeau.jit.opset import NMS, NUMBER
-from flambeau.onnx.exporting.builder import Builder, Name
+from flambeau.jit.opset import NMS, NUMBER, ROI_ALIGN, ROI_POOL
+from flambeau.onnx.exporting.builder import DTYPES, Builder, Name
 from flambeau.onnx.exporting.table import emits
 
 _ALL = 2**31 - 1
@@ -31,6 +31,27 @@ def write_nms(b: Builder, node: Node, boxes: Value, scores: Value, threshold: fl
              for value, axes in ((boxes, (0,)), (scores, (0, 1)))]
     found = b.add("NonMaxSuppression", *given, b.whole(_ALL), b.constant([threshold], "float32"))
     return b.add("Gather", found, b.constant(2, "int64"), axis=1)
+
+
+@emits(ROI_ALIGN)
+def write_roi_align(b: Builder, node: Node, x: Value, rois: Value, scale: float, height: int,
+                    width: int, ratio: int, aligned: bool) -> Name:
+    images = b.add("Cast", b.add("Gather", b.of(rois), b.constant(0, "int64"), axis=1),
+                   to=DTYPES["int64"])
+    return b.add("RoiAlign", b.of(x), _corners(b, rois), images, mode="avg", output_height=height,
+                 output_width=width, sampling_ratio=0, spatial_scale=float(scale),
+                 coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel")
+
+
+@emits(ROI_POOL)
+def write_roi_pool(b: Builder, node: Node, x: Value, rois: Value, scale: float, height: int,
+                   width: int) -> list[Name]:
+    return [b.add("MaxRoiPool", b.of(x), b.of(rois), pooled_shape=[height, width],
+                  spatial_scale=float(scale))]
+
+
+def _corners(b: Builder, rois: Value) -> Name:
+    return b.add("Slice", b.of(rois), b.whole(1), b.whole(5), b.whole(1))
 
 
 @emits(NUMBER)

@@ -17,6 +17,9 @@ def reshaped(b: Builder, name: Name, shape: tuple[Size, ...]) -> Name:
     varying = [i for i, size in enumerate(shape) if isinstance(size, Dim)]
     if len(varying) == 1 and 0 not in shape:
         return b.add("Reshape", name, b.whole(*(-1 if isinstance(s, Dim) else s for s in shape)))
+    if sum(not b.knows(size) for size in shape) == 1:
+        given = tuple(size if b.knows(size) else -1 for size in shape)
+        return b.add("Reshape", name, b.shape(given))
     return b.add("Reshape", name, b.shape(shape), allowzero=1)
 
 

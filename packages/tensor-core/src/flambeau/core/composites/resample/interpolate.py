@@ -1,4 +1,5 @@
 """Composite operators of images in other sizes."""
+import operator
 import warnings
 
 from flambeau.core import _core
@@ -77,7 +78,11 @@ def _sizes(x, size, scale_factor, recompute):
     if any(isinstance(f, str) for f in factors):
         raise TypeError(f"interpolate(): scale_factor is a number or one for each spatial "
                         f"dimension, not {scale_factor!r}")
-    factors = [float(f) for f in _one_each(x, "scale_factor", factors)]
+    factors = _one_each(x, "scale_factor", factors)
+    if recompute and all(isinstance(f, _core.Tensor) for f in factors):
+        scaled = [_op["mul"](f.double(), n) for n, f in zip(x.shape[2:], factors, strict=True)]
+        return [operator.index(_op["trunc"](size).long()) for size in scaled], None
+    factors = [f if isinstance(f, float) else float(f) for f in factors]
     if not all(0 < f < float("inf") for f in factors):
         raise RuntimeError(f"interpolate(): scale factors must be positive, got {factors}")
     if any(n * f >= 2 ** 31 for n, f in zip(x.shape[2:], factors, strict=True)):

@@ -41,8 +41,8 @@ bool read_factors(const fl_value &v, int axes, double *factors) {
 /* The output's sizes, from those given or from factors on the input's. */
 bool read_sizes(const fl_tensor *x, const fl_value *in, int axes, int64_t *sizes, double *factors) {
     bool given = in[1].tag == FL_INTS, scaled = in[2].tag == FL_OBJECT && in[2].o != Py_None;
-    if (given == scaled)
-        return false;
+    if (given == scaled || (scaled && fl_thread.level < fl_thread.watchers))
+        return false;   /* who records wants to see how sizes are computed */
     if (scaled && !read_factors(in[2], axes, factors))
         return false;
     if (given && in[1].len != 1 && (int)in[1].len != axes)
