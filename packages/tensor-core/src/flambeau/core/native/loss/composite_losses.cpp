@@ -38,6 +38,8 @@ int fl_call_smooth_l1_loss(const fl_op *op, const fl_value *in, int n, fl_value 
     Made terms(fl_compose(FL_OP_huber_terms, in[0], in[1], in[5]));
     if (!terms)
         return -1;
+    if (in[5].d == 1)
+        return fl_compose_result(op, in, n, out, reduced(terms.give(), reduction));
     return fl_compose_result(op, in, n, out,
                              reduced(fl_compose(FL_OP_div, fl_tensor_value(terms), in[5]),
                                      reduction));

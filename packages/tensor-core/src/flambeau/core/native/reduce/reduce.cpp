@@ -21,6 +21,9 @@ struct Job {
     const void *load(int64_t at, int64_t n, void *buffer) const {
         return type < FL_REDUCE_KINDS ? fl_reduce_load(p, at, n, buffer) : p.data + at * size;
     }
+    bool sums_bf16() const {
+        return reduce == FL_REDUCE_SUM && type == FL_K_F32 && p.dtype == FL_BF16;
+    }
     /* Narrow integers are moved as other elements of their size. */
     fl_gather_fn gather() const {
         return type < FL_REDUCE_KINDS ? fl_moves->gather[p.dtype][p.kind] : fl_move_of_size(size);
@@ -37,8 +40,11 @@ void reduce_pieces(const Job &j, int64_t pieces, int64_t first, int64_t last, ch
     for (int64_t t = first; t < last; t++) {
         int64_t row = t / pieces, begin = (t - row * pieces) * FL_REDUCE_PIECE;
         int64_t n = j.p.n - begin < FL_REDUCE_PIECE ? j.p.n - begin : FL_REDUCE_PIECE;
-        const void *x = j.load(row * j.p.outer_step + begin, n, buffer);
-        kernel(x, n, partial + t * j.size);
+        const int64_t at = row * j.p.outer_step + begin;
+        if (j.sums_bf16())
+            kernels->sum_bf16(j.p.data + 2 * at, n, partial + t * j.size);
+        else
+            kernel(j.load(at, n, buffer), n, partial + t * j.size);
     }
 }
 
@@ -56,7 +62,7 @@ int reduce_rows(const Job &j) {
     }
     if (j.p.n <= FL_REDUCE_PIECE) {
         fl_parallel(j.p.outer, fl_row_grain(j.p.n), [&](int64_t b, int64_t e) {
-            if (j.type >= FL_REDUCE_KINDS)
+            if (j.type >= FL_REDUCE_KINDS || j.sums_bf16())
                 return reduce_pieces(j, 1, b, e, j.out);
             fl_each_loaded_row(j.p, b, e, [&](const void *x, int64_t row) {
                 row_kernel(j)(x, j.p.n, j.out + row * j.size);

@@ -15,29 +15,56 @@ template <class Op, class T> FL_TIGHT Lanes<T> four(const Lanes<T> *set) {
     return both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3]));
 }
 
+template <class T> FL_TIGHT Lanes<T> load_lanes(const T *p) { return Lanes<T>::load(p); }
+template <class T> FL_TIGHT Lanes<T> load_part(const T *p, int64_t n, T rest) {
+    return Lanes<T>::load_part(p, n, rest);
+}
+
+/* bfloat16, widened in registers; what follows a part is 0. */
+struct Bf16 {
+    uint16_t bits;
+};
+FL_TIGHT Lanes<float> load_lanes(const Bf16 *p) {
+    constexpr int PARTS = Lanes<float>::PARTS, COUNT = Lanes<float>::COUNT / PARTS;
+    typedef uint16_t narrow __attribute__((vector_size(FL_REGISTER / 2)));
+    typedef uint32_t wide __attribute__((vector_size(FL_REGISTER)));
+    Lanes<float> v;
+    for (int i = 0; i < PARTS; i++) {
+        narrow bits;
+        memcpy(&bits, p + i * COUNT, sizeof bits);
+        v.r[i] = (typename Lanes<float>::reg)(__builtin_convertvector(bits, wide) << 16);
+    }
+    return v;
+}
+FL_TIGHT Lanes<float> load_part(const Bf16 *p, int64_t n, float) {
+    Bf16 lane[Lanes<float>::COUNT] = {};
+    memcpy(lane, p, (size_t)n * sizeof *p);
+    return load_lanes(lane);
+}
+
 /* What is left after whole rounds: fewer than SETS * COUNT elements. */
-template <class Op, class T> FL_TIGHT Lanes<T> reduce_rest(const T *p, int64_t n) {
+template <class Op, class T, class E> FL_TIGHT Lanes<T> reduce_rest(const E *p, int64_t n) {
     constexpr int COUNT = Lanes<T>::COUNT;
     Lanes<T> acc = Lanes<T>::fill(Op::neutral());
     for (; n >= COUNT; n -= COUNT, p += COUNT)
-        acc = both<Op>(acc, Lanes<T>::load(p));
+        acc = both<Op>(acc, load_lanes(p));
     if (n)
-        acc = both<Op>(acc, Lanes<T>::load_part(p, n, Op::neutral()));
+        acc = both<Op>(acc, load_part(p, n, Op::neutral()));
     return acc;
 }
 
-template <class Op, class T> Lanes<T> reduce_long(const T *p, int64_t rounds) {
+template <class Op, class T, class E> Lanes<T> reduce_long(const E *p, int64_t rounds) {
     constexpr int COUNT = Lanes<T>::COUNT;
     Lanes<T> total = Lanes<T>::fill(Op::neutral());
     while (rounds > 0) {
         int64_t now = rounds < ROUNDS ? rounds : ROUNDS;
         Lanes<T> set[SETS];
         for (int s = 0; s < SETS; s++)
-            set[s] = Lanes<T>::load(p + s * COUNT);
+            set[s] = load_lanes(p + s * COUNT);
         for (int64_t r = 1; r < now; r++) {
-            const T *q = p + r * SETS * COUNT;
+            const E *q = p + r * SETS * COUNT;
             for (int s = 0; s < SETS; s++)
-                set[s] = both<Op>(set[s], Lanes<T>::load(q + s * COUNT));
+                set[s] = both<Op>(set[s], load_lanes(q + s * COUNT));
         }
         total = both<Op>(total, four<Op>(set));
         p += now * SETS * COUNT;
@@ -47,7 +74,7 @@ template <class Op, class T> Lanes<T> reduce_long(const T *p, int64_t rounds) {
 }
 
 /* A row of at least one set of lanes. */
-template <class Op, class T> FL_TIGHT Lanes<T> reduce_to_lanes(const T *p, int64_t n) {
+template <class Op, class T, class E> FL_TIGHT Lanes<T> reduce_to_lanes(const E *p, int64_t n) {
     constexpr int64_t STEP = SETS * Lanes<T>::COUNT;
     int64_t rounds = n / STEP;
     Lanes<T> v = reduce_rest<Op, T>(p + rounds * STEP, n - rounds * STEP);
@@ -64,6 +91,20 @@ template <class Op, class T> void reduce_row(const void *x, int64_t n, void *acc
         return;
     }
     *(T *)acc = reduce_lanes<Op, T>(reduce_to_lanes<Op, T>(p, n));
+}
+
+/* Extremes of floating-point numbers, NaN aside. */
+template <class Op, class T> void extreme_row(const void *x, int64_t n, void *acc) {
+    if (n < Lanes<T>::COUNT)
+        return reduce_row<Op, T>(x, n, acc);
+    bool nan;
+    const T value = extreme<Op, T>((const T *)x, n, &nan);
+    *(T *)acc = nan ? (T)__builtin_nan("") : value;
+}
+
+void sum_bf16(const void *x, int64_t n, void *acc) {
+    *(float *)acc = reduce_lanes<Sum<float>, float>(
+        reduce_to_lanes<Sum<float>, float>((const Bf16 *)x, n));
 }
 
 /* A register added up by halves, to two numbers. */
@@ -168,22 +209,21 @@ void reduce_columns(const void *x, int64_t n, int64_t stride, int64_t width, voi
 }  // namespace
 
 /* Integers add and multiply as unsigned numbers, which wrap; bytes are bools, whose sum is `or`. Of
- * narrow integers there are extremes only. */
-#define FL_EXTREMES(f, Op)                                                                       \
-    f<Op<float>, float>, f<Op<double>, double>, f<Op<int64_t>, int64_t>,                         \
+ * narrow integers there are extremes only; `g` is for those of floating-point numbers. */
+#define FL_EXTREMES(f, g, Op)                                                                    \
+    g<Op<float>, float>, g<Op<double>, double>, f<Op<int64_t>, int64_t>,                         \
         f<Op<uint8_t>, uint8_t>, f<Op<uint8_t>, uint8_t>, f<Op<int8_t>, int8_t>,                 \
         f<Op<int16_t>, int16_t>, f<Op<int32_t>, int32_t>
-#define REDUCTIONS(f)                                                                            \
+#define REDUCTIONS(f, g)                                                                         \
     {                                                                                            \
         {f<Sum<float>, float>, f<Sum<double>, double>, f<Sum<uint64_t>, uint64_t>,               \
          f<Greatest<uint8_t>, uint8_t>},                                                         \
         {f<Product<float>, float>, f<Product<double>, double>, f<Product<uint64_t>, uint64_t>,   \
          f<Least<uint8_t>, uint8_t>},                                                            \
-        {FL_EXTREMES(f, Greatest)},                                                              \
-        {FL_EXTREMES(f, Least)},                                                                 \
+        {FL_EXTREMES(f, g, Greatest)},                                                           \
+        {FL_EXTREMES(f, g, Least)},                                                              \
     }
 
-extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {REDUCTIONS(reduce_row),
-                                                              REDUCTIONS(reduce_columns),
-                                                              REDUCTIONS(more_columns),
-                                                              {sum_pairs<float>, sum_pairs<double>}};
+extern const fl_reduce_kernels FL_LEVEL(fl_reduce_kernels) = {
+    REDUCTIONS(reduce_row, extreme_row), REDUCTIONS(reduce_columns, reduce_columns),
+    REDUCTIONS(more_columns, more_columns), {sum_pairs<float>, sum_pairs<double>}, sum_bf16};

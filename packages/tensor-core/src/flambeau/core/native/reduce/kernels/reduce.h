@@ -33,6 +33,7 @@ struct fl_reduce_kernels {
     fl_reduce_columns_fn columns[FL_REDUCE_COUNT][FL_REDUCE_TYPES];
     fl_reduce_columns_fn more[FL_REDUCE_COUNT][FL_REDUCE_TYPES];
     fl_reduce_row_fn sum_pairs[2];      /* float, double: acc[0], acc[1] = n / 2 complex numbers */
+    fl_reduce_row_fn sum_bf16;          /* to float: what the row of widened elements gives */
 };
 struct fl_argmax_kernels {
     fl_argmax_row_fn row[2][FL_REDUCE_KINDS];           /* greatest, least */

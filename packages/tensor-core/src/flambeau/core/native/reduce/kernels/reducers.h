@@ -107,30 +107,69 @@ template <class M> FL_TIGHT bool any_lane(const M &m) {
     return any != 0;
 }
 
-/* Extremes of a row at one instruction an element: `quick` forgets NaN, which is watched for on
- * the side. `nan` says whether there was one. n > 0. */
+/* Whether numbers that were seen, two sets of lanes at a time, had NaN among them; integers have
+ * none. */
+template <class T> struct NanWatch {
+    FL_TIGHT void see(const Lanes<T> &, const Lanes<T> &) {}
+    FL_TIGHT bool any() const { return false; }
+};
+#if defined(__AVX512F__)
+template <> struct NanWatch<float> {
+    unsigned odd = 0;
+    FL_TIGHT void see(const Lanes<float> &a, const Lanes<float> &b) {
+        odd |= _mm512_cmp_ps_mask((__m512)a.r[0], (__m512)b.r[0], _CMP_UNORD_Q);
+    }
+    FL_TIGHT bool any() const { return odd != 0; }
+};
+template <> struct NanWatch<double> {
+    unsigned odd = 0;
+    FL_TIGHT void see(const Lanes<double> &a, const Lanes<double> &b) {
+        odd |= _mm512_cmp_pd_mask((__m512d)a.r[0], (__m512d)b.r[0], _CMP_UNORD_Q);
+    }
+    FL_TIGHT bool any() const { return odd != 0; }
+};
+#else
+template <class T> struct NanComparisons {
+    typename Lanes<T>::mask odd = {};
+    FL_TIGHT void see(const Lanes<T> &a, const Lanes<T> &b) {
+        for (int i = 0; i < Lanes<T>::PARTS; i++)
+            odd |= (a.r[i] != a.r[i]) | (b.r[i] != b.r[i]);
+    }
+    FL_TIGHT bool any() const { return any_lane(odd); }
+};
+template <> struct NanWatch<float> : NanComparisons<float> {};
+template <> struct NanWatch<double> : NanComparisons<double> {};
+#endif
+
+/* Extremes of a row at one and a half instructions a set of lanes: `quick` forgets NaN, which is
+ * watched for on the side. `nan` says whether there was one. n > 0. */
 template <class Op, class T> FL_TIGHT T extreme(const T *p, int64_t n, bool *nan) {
-    typedef typename Lanes<T>::mask mask;
-    constexpr int COUNT = Lanes<T>::COUNT, PARTS = Lanes<T>::PARTS, SETS = 4;
-    Lanes<T> set[SETS];
-    mask odd = {};
+    constexpr int COUNT = Lanes<T>::COUNT, SETS = 4;
+    Lanes<T> set[SETS], x[SETS];
+    NanWatch<T> watch;
     for (int s = 0; s < SETS; s++)
         set[s] = Lanes<T>::fill(Op::neutral());
-    auto take = [&](Lanes<T> &acc, const Lanes<T> &x) {
-        for (int i = 0; i < PARTS; i++) {
-            odd |= x.r[i] != x.r[i];
-            acc.r[i] = Op::quick(x.r[i], acc.r[i]);
-        }
+    auto take = [&](Lanes<T> &acc, const Lanes<T> &v) {
+        for (int i = 0; i < Lanes<T>::PARTS; i++)
+            acc.r[i] = Op::quick(v.r[i], acc.r[i]);
     };
     int64_t i = 0;
-    for (; i + SETS * COUNT <= n; i += SETS * COUNT)
-        for (int s = 0; s < SETS; s++)
-            take(set[s], Lanes<T>::load(p + i + s * COUNT));
-    for (; i + COUNT <= n; i += COUNT)
-        take(set[0], Lanes<T>::load(p + i));
-    if (i < n)
-        take(set[1], Lanes<T>::load_part(p + i, n - i, Op::neutral()));
-    *nan = any_lane(odd);
+    for (; i + SETS * COUNT <= n; i += SETS * COUNT) {
+        for (int s = 0; s < SETS; s++) {
+            x[s] = Lanes<T>::load(p + i + s * COUNT);
+            take(set[s], x[s]);
+        }
+        watch.see(x[0], x[1]);
+        watch.see(x[2], x[3]);
+    }
+    for (int s = 0; i < n; i += COUNT, s = 1 - s) {
+        const int64_t left = n - i;
+        x[s] = left < COUNT ? Lanes<T>::load_part(p + i, left, Op::neutral())
+                            : Lanes<T>::load(p + i);
+        take(set[s], x[s]);
+        watch.see(x[s], x[s]);
+    }
+    *nan = watch.any();
     return reduce_lanes<Op, T>(both<Op>(both<Op>(set[0], set[1]), both<Op>(set[2], set[3])));
 }
 
