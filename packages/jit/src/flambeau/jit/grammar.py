@@ -34,6 +34,7 @@ from flambeau.jit.opset import (
     written_params,
 )
 from flambeau.jit.printing import name_values, show_node, show_type
+from flambeau.jit.selected import SELECTING, selected_types
 
 Infer = Callable[[str, tuple[object, ...]], list[Value]]
 
@@ -50,18 +51,21 @@ def check(graph: Graph, infer: Infer | None = None, is_region: bool = False) -> 
     Raises:
         GraphError: a rule is broken; the message shows the node and the rule.
     """
-    checker = _Checker(graph, infer or infer_values)
+    checker = _Checker(graph, infer or infer_values, is_region)
     if not is_region:
         checker.check_outside()
     checker.run()
 
 
 class _Checker:
-    def __init__(self, graph: Graph, infer: Infer) -> None:
+    def __init__(self, graph: Graph, infer: Infer, is_region: bool = True) -> None:
         self.graph = graph
         self.infer = infer
         self.names = name_values(graph)
         self.known: set[Value] = set()
+        #: The symbols whose sizes inputs have, or results so far.
+        self.sizes = set(graph.symbols) if is_region else {
+            str(size) for value in graph.inputs for size in value.shape}
 
     def run(self) -> None:
         self.check_symbols()
@@ -88,13 +92,15 @@ class _Checker:
             for name in size.names:
                 if name not in self.graph.symbols:
                     self.fail(index, f"the size {name} is not declared by the graph")
+                if name not in self.sizes:
+                    self.fail(index, f"the size {name} is used before a result has it")
         elif not isinstance(size, int) or size < 0:
             self.fail(index, f"{size!r} is not a size")
 
     def check_symbols(self) -> None:
         for name, sizes in self.graph.symbols.items():
-            if not name.isidentifier() or not sizes or min(sizes) < 1:
-                self.fail("the graph's symbols", f"{name!r} needs a name and sizes of at least 1")
+            if not name.isidentifier() or not sizes or min(sizes) < 0:
+                self.fail("the graph's symbols", f"{name!r} needs a name and sizes")
         for name, limits in self.graph.limits.items():
             if name not in self.graph.symbols or limits.first < 1:
                 self.fail("the graph's limits", f"{name!r} is no symbol, or may be less than 1")
@@ -103,9 +109,14 @@ class _Checker:
         """What holds for a whole graph, and not for a region of it."""
         alone = {symbol(name) for name in self.graph.symbols}
         sizes = {size for value in self.graph.inputs for size in value.shape}
-        for name in self.graph.symbols:
-            if symbol(name) not in sizes:
-                self.fail("the graph's symbols", f"{name!r} is no size of an input by itself")
+        results = {size for node in self.graph.nodes for value in node.outputs
+                   for size in value.shape}
+        for name, found in self.graph.symbols.items():
+            if symbol(name) not in sizes and symbol(name) not in results:
+                self.fail("the graph's symbols",
+                          f"{name!r} is no size of an input or result by itself")
+            if symbol(name) in sizes and min(found, default=0) < 1:
+                self.fail("the graph's symbols", f"{name!r} needs sizes of at least 1")
         for size in sizes - alone:
             if isinstance(size, Dim) and set(size.names) <= set(self.graph.symbols):
                 self.fail("the inputs", f"the size {size} cannot be read from an input by itself")
@@ -131,9 +142,12 @@ class _Checker:
             self.fail(node, "a region belongs to fused nodes, and to no other")
         if len(node.regions) != (2 if node.op in (BRANCH, LOOP) else 0):
             self.fail(node, "branches and loops have two graphs, and no other nodes have any")
+        own = {str(size) for value in node.outputs for size in value.shape
+               if str(size) in self.graph.symbols} - self.sizes
+        self.sizes |= own
         for value in node.outputs:
             self.assign(value, node)
-        self.check_types(node, opdef)
+        self.check_types(node, opdef, own)
 
     def check_argument(self, node: Node, param: Param, arg: object) -> None:
         if arg is None and (param.optional or param.default is None):
@@ -145,7 +159,7 @@ class _Checker:
             if isinstance(leaf, Dim):
                 self.check_size(leaf, node)
 
-    def check_types(self, node: Node, opdef: OpDef) -> None:
+    def check_types(self, node: Node, opdef: OpDef, own: set[str]) -> None:
         if node.op == FUSED:
             self.check_region(node)
             return
@@ -158,6 +172,9 @@ class _Checker:
             except ArithmeticError as error:
                 self.fail(node, f"{error}, for {sizes}")
             found = [concrete(value, sizes) for value in node.outputs]
+            if own:     # these sizes are what the operator gives
+                expected = [_with_sizes(value, declared, own, sizes) for value, declared in zip(
+                    expected, node.outputs, strict=True)]
             if [v.type for v in expected] != [v.type for v in found]:
                 at = f" for {sizes}" if sizes else ""
                 self.fail(node, f"the operator gives {_types(expected)}{at}, not {_types(found)}")
@@ -167,6 +184,9 @@ class _Checker:
         if node.op == VIEW_WRITE:
             self.check_steps(node, *args)
             return [args[0]]
+        if node.op in SELECTING:
+            shape = concrete(node.outputs[0], sizes).shape
+            return selected_types(node.op, args, shape[0] if shape else 0)
         if node.op in (SET_STATE, SET_SEED):
             return []
         if node.op == GET_STATE:
@@ -253,10 +273,24 @@ class _Checker:
                 self.fail("the writes", wrong)
 
     def samples(self) -> list[dict[str, int]]:
-        """The least and the greatest sizes the graph was recorded with."""
+        """The least and the greatest sizes the graph was recorded with, or two recordings."""
+        inputs = {str(size) for value in self.graph.inputs for size in value.shape}
+        columns = list(self.graph.symbols.values())
+        if not inputs >= set(self.graph.symbols) and len({len(each) for each in columns}) == 1:
+            return [{name: sizes[k] for name, sizes in self.graph.symbols.items()}
+                    for k in (0, -1)]
         least = {name: min(sizes) for name, sizes in self.graph.symbols.items()}
         greatest = {name: max(sizes) for name, sizes in self.graph.symbols.items()}
         return [least] if least == greatest else [least, greatest]
+
+
+def _with_sizes(value: Value, declared: Value, own: set[str], sizes: dict[str, int]) -> Value:
+    """A type in which sizes of these names are as they were recorded."""
+    if len(value.shape) != len(declared.shape):
+        return value
+    shape = tuple(sizes[str(size)] if str(size) in own else found
+                  for found, size in zip(value.shape, declared.shape, strict=True))
+    return Value(shape, value.dtype, value.device)
 
 
 def concrete(leaf: Any, sizes: dict[str, int]) -> Any:

@@ -33,6 +33,14 @@ def shape_of(value: Value) -> tuple[int, ...]:
 def _check(graph: Graph, sizes: Mapping[str, int]) -> None:
     names = sorted({name for value in graph.inputs for size in value.shape
                     if isinstance(size, Dim) for name in size.names})
+    for node in graph.nodes:
+        for value in node.outputs:
+            if found := [size for size in value.shape if isinstance(size, Dim)
+                         and not {*size.names} <= {*names}]:
+                raise ProgramError(
+                    f"{node.where or 'aot()'}: machine code has fixed sizes, and the size "
+                    f"{found[0]} of a result of {node.op}() depends on values: save the program "
+                    "and run it by the runtime (flambeau-run), or select with where()")
     if missing := [name for name in names if name not in sizes]:
         given = ", ".join(f'"{name}": 1' for name in missing)
         raise ProgramError(

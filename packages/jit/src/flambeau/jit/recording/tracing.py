@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -36,6 +37,7 @@ def trace(
     check: bool = False,
     allow_reads: bool = False,
     retrace: bool = False,
+    value_sizes: bool = False,
 ) -> Program:
     """Record what a function computes, as a program that runs without it.
 
@@ -58,6 +60,10 @@ def trace(
         allow_reads: compute while recording, so that ``item()``, ``bool()`` and printing work; what
             they gave is part of the program from then on. Needs ``dynamic=False``.
         retrace: record again for arguments that the program refuses, instead of raising.
+        value_sizes: let results have sizes that values decide, as those of masks and
+            ``nonzero()``, and sizes that ``dynamic`` names vary in any way. Sizes without a name
+            are fixed. It is recorded with invented sizes, and warns where Python takes another
+            path for some.
 
     Returns:
         The program. Parameters it captured are shared with the module.
@@ -79,6 +85,8 @@ def trace(
     """
     several = isinstance(example_inputs, list | tuple)
     args = list(example_inputs) if several else [example_inputs]
+    if value_sizes:
+        return _with_value_sizes(fn, args, dict(example_kwarg_inputs or {}), dynamic)
     examples: list[Tensor] = []
     takes = flatten(pack(args, dict(example_kwarg_inputs or {})), examples)
     marks, base = mark_sizes(examples, dynamic)
@@ -99,6 +107,20 @@ def trace(
         verify(fn, program, examples, session.marks, base, thorough=check)
     finally:
         session.restore()
+    return program
+
+
+def _with_value_sizes(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
+                      dynamic: Dynamic) -> Program:
+    from flambeau.jit.recording.value_traces import trace_with_value_sizes
+
+    named = dynamic if isinstance(dynamic, Mapping) else None
+    program, *others = trace_with_value_sizes(fn, args, kwargs, named)
+    for what, why in zip(("numbers of elements", "sizes of inputs", "sizes: these are fixed"),
+                         others, strict=True):
+        if why:
+            warnings.warn(f"trace(): the program is not known to be right for all {what}, and "
+                          f"will not refuse others; {why.removeprefix('; ')}", stacklevel=3)
     return program
 
 

@@ -220,6 +220,8 @@ static void bind(const flambeau_program &p, const Shown &shown, const flambeau_t
 static void check_sizes(const flambeau_program &p, const std::vector<int64_t> &sizes) {
     for (size_t i = 0; i < sizes.size(); i++) {
         const Symbol &symbol = p.graph.symbols[i];
+        if (symbol.is_found && sizes[i] < 0)
+            continue;
         if (sizes[i] < 0)
             bad_program("the size " + symbol.name + " is no size of an input");
         if (sizes[i] >= symbol.least && sizes[i] <= symbol.most)

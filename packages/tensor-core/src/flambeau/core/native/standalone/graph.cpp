@@ -8,8 +8,11 @@ int64_t Dim::evaluate(const int64_t *sizes) const {
     bool fits = true;
     for (const Term &term : terms) {
         int64_t part = term.factor;
-        for (int symbol : term.symbols)
+        for (int symbol : term.symbols) {
+            if (sizes[symbol] < 0)
+                throw Failure(FLAMBEAU_BAD_PROGRAM, "a size is used before a result has it");
             fits = fits && !__builtin_mul_overflow(part, sizes[symbol], &part);
+        }
         fits = fits && !__builtin_add_overflow(total, part, &total);
     }
     if (!fits)
@@ -29,7 +32,8 @@ namespace {
 
 class Reader {
   public:
-    Reader(const Json &data, const std::vector<Symbol> *symbols) : data_(data) {
+    Reader(const Json &data, const std::vector<Symbol> *symbols)
+        : data_(data), is_inside_(symbols != nullptr) {
         if (!data.is(Json::OBJECT))
             not_a_graph("an object is expected");
         if (symbols)
@@ -54,13 +58,38 @@ class Reader {
             for (const Json &item : grads->list())
                 read_grad(item);
         made_.is_pure &= made_.grads.empty();
+        if (!is_inside_)
+            find_sizes();
         check_defaults();
         return std::move(made_);
     }
 
   private:
     const Json &data_;
+    const bool is_inside_;
     Graph made_;
+
+    /* Which symbols are sizes of results alone, as values decide them. */
+    void find_sizes() {
+        std::vector<char> is_known(made_.symbols.size());
+        for (int i = 0; i < made_.inputs; i++)
+            for (const Dim &dim : made_.types[(size_t)i].shape)
+                if (dim.is_symbol())
+                    is_known[(size_t)dim.terms[0].symbols[0]] = 1;
+        for (Node &node : made_.nodes)
+            for (int value = node.first; value < node.first + node.count; value++)
+                for (size_t d = 0; d < made_.types[(size_t)value].shape.size(); d++) {
+                    const Dim &dim = made_.types[(size_t)value].shape[d];
+                    if (!dim.is_symbol() || is_known[(size_t)dim.terms[0].symbols[0]])
+                        continue;
+                    const int symbol = dim.terms[0].symbols[0];
+                    is_known[(size_t)symbol] = made_.symbols[(size_t)symbol].is_found = true;
+                    node.finds.push_back({value, (int)d, symbol});
+                }
+        for (const Symbol &symbol : made_.symbols)
+            if (symbol.least < 1 && !symbol.is_found)
+                not_a_graph("a symbol needs sizes of at least 1");
+    }
 
     void read_symbols() {
         const Json &symbols = data_.at("symbols");
@@ -79,8 +108,8 @@ class Reader {
                 symbol.below = found->at("below").string();
                 symbol.above = found->at("above").string();
             }
-            if (symbol.least < 1 || symbol.least == INT64_MAX)
-                not_a_graph("a symbol needs sizes of at least 1");
+            if (symbol.least < 0 || symbol.least == INT64_MAX)
+                not_a_graph("a symbol needs sizes");
             made_.symbols.push_back(symbol);
         }
     }
@@ -218,6 +247,15 @@ class Reader {
             check_regions(made, key);
             return;
         }
+        if (key == "nms" || key == "number") {
+            made.kind = key == "nms" ? Node::NMS : Node::NUMBER;
+            const bool is_real = key == "nms" && made.args.size() == 3 &&
+                                 made.args[2].kind == Arg::FLOAT;
+            for (size_t i = 0; i < made.args.size() && i < (is_real ? 2 : 3); i++)
+                if (made.args[i].kind != Arg::VALUE)
+                    not_a_graph("an argument of " + key + " is no tensor");
+            return;
+        }
         made.kind = key == "get_random_state"   ? Node::GET_STATE
                     : key == "set_random_state" ? Node::SET_STATE
                     : key == "set_random_seed"  ? Node::SET_SEED
@@ -268,10 +306,12 @@ class Reader {
     static void check_results(const Node &made, const std::string &key) {
         size_t wanted = made.kind == Node::OPERATOR ? made.op->nouts
                         : !made.regions.empty()     ? made.regions.back().outputs.size()
-                                                    : made.kind == Node::GET_STATE;
+                                                    : made.kind <= Node::GET_STATE;
         if (made.kind == Node::OPERATOR && (size_t)made.count > wanted)
             too_old();
         const size_t params = made.kind == Node::OPERATOR    ? made.op->nparams
+                              : made.kind == Node::NMS       ? 3
+                              : made.kind == Node::NUMBER    ? 1
                               : made.kind == Node::GET_STATE ? 1
                                                              : 2;
         const bool is_short = made.kind != Node::FUSED && made.args.size() != params;

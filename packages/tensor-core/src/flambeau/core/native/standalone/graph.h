@@ -46,8 +46,14 @@ struct Arg {
 
 struct Graph;
 
+/* A symbol that no input has: a result's size in a dimension. */
+struct Found {
+    int value, dim, symbol;
+};
+
 struct Node {
-    enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, GET_STATE, SET_STATE, SET_SEED };
+    enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, NMS, NUMBER, GET_STATE, SET_STATE,
+                          SET_SEED };
     Kind kind = OPERATOR;
     const fl_op *op = nullptr;
     std::shared_ptr<const fl_op> custom;    /* the same, where it is not of this runtime */
@@ -55,6 +61,7 @@ struct Node {
     int first = 0, count = 0;       /* the values it assigns */
     std::vector<int> into;
     std::vector<Graph> regions;     /* of FUSED one, of BRANCH and LOOP two */
+    std::vector<Found> finds;       /* the first results that have these sizes */
     int carried = 0;                /* of LOOP: how many arguments change from step to step */
     std::string where;
 };
@@ -71,6 +78,7 @@ struct Symbol {
     std::string name;
     int64_t least, most;            /* sizes it may stand for */
     std::string below, above;       /* what decides there */
+    bool is_found = false;          /* in a result, and in no input */
 };
 
 /* Values are numbered in the order inputs, captures, results of nodes. */

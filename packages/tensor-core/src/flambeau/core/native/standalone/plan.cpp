@@ -251,6 +251,8 @@ Step make_step(const Node &node) {
             for (char is_written : find_changes(region))
                 if (is_written)
                     bad_program("in " + node.where + ": a branch or loop writes to what it takes");
+    } else if (node.kind == Node::NMS || node.kind == Node::NUMBER) {
+        return step;
     } else if (node.args[0].kind != Arg::NONE) {
         throw Failure(FLAMBEAU_UNSUPPORTED, "the program draws from a generator of its own");
     } else if ((node.kind == Node::SET_STATE && step.inputs.size() != 1) ||

@@ -101,9 +101,10 @@ void pack_weights(flambeau_program &program);
 std::vector<int> values_of(const Node &node);
 std::vector<char> find_changes(const Graph &graph);
 void open_session(flambeau_session &session);
-/* Values of all outputs; `inputs` are tensors over the caller's buffers. */
+/* Values of all outputs; `inputs` are tensors over the caller's buffers. Fills in the sizes that
+ * results alone have, which are negative. */
 std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
-                             const std::vector<int64_t> &sizes, const Rooms &rooms);
+                             std::vector<int64_t> &sizes, const Rooms &rooms);
 
 /* The last operator's error, with what was done: throws. */
 [[noreturn]] void operator_failed(const Node *node);

@@ -1,5 +1,6 @@
 /* Running a plan: every node by its operator, as flambeau.jit.interpreter does. */
 #include "standalone/rooms.h"
+#include "standalone/selecting.h"
 #include "standalone/tail.h"
 #include <algorithm>
 
@@ -63,7 +64,7 @@ class Offer {
 
 class Run {
   public:
-    Run(const Plan &plan, const std::vector<int64_t> &sizes, fl_generator &generator,
+    Run(const Plan &plan, std::vector<int64_t> &sizes, fl_generator &generator,
         const Rooms *rooms = nullptr)
         : plan_(plan), sizes_(sizes), generator_(generator), rooms_(rooms),
           values_(plan.graph->types.size()) {}
@@ -76,6 +77,8 @@ class Run {
             const bool is_two = step.tail && with_tail(step);
             if (!is_two)
                 one(step);
+            for (const Found &each : step.node->finds)  /* a tail's result has these sizes, too */
+                find(each, is_two ? step.tail->result : each.value);
             release(step);
             if (is_two)
                 release(plan_.steps[++i]);
@@ -104,7 +107,7 @@ class Run {
 
   private:
     const Plan &plan_;
-    const std::vector<int64_t> &sizes_;
+    std::vector<int64_t> &sizes_;           /* negative until a result has it */
     fl_generator &generator_;
     const Rooms *rooms_;                    /* or NULL */
     std::vector<Ref> values_;
@@ -116,6 +119,13 @@ class Run {
         if (!t)
             bad_program("a value is used that nothing computes");
         return t;
+    }
+
+    void find(const Found &each, int value) const {
+        const fl_tensor *t = at(value);
+        if (each.dim >= t->ndim)
+            bad_program("a result has fewer dimensions than the graph says");
+        sizes_[(size_t)each.symbol] = t->shape[each.dim];
     }
 
     /* Lists of one call: reserved as a whole, so that none moves. */
@@ -164,6 +174,11 @@ class Run {
             branch(step);
         else if (node.kind == Node::LOOP)
             loop(step);
+        else if (node.kind == Node::NUMBER)
+            values_[(size_t)node.first] = numbers_below(at(step.inputs[0]));
+        else if (node.kind == Node::NMS)
+            values_[(size_t)node.first] =
+                best_boxes(at(step.inputs[0]), at(step.inputs[1]), node.args[2].real);
         else
             random_state(step);
     }
@@ -361,7 +376,7 @@ void open_session(flambeau_session &session) {
 }
 
 std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
-                             const std::vector<int64_t> &sizes, const Rooms &rooms) {
+                             std::vector<int64_t> &sizes, const Rooms &rooms) {
     const flambeau_program &program = *session.program;
     const Graph &graph = program.graph;
     Drawing drawing(session.generator);
