@@ -15,6 +15,8 @@ from typing import Any
 from flambeau.core.opdefs.opdef import OpDef
 
 _INEXACT = ("float", "complex")
+#: Of integers these powers are products; others are as short as the formula.
+_INTEGRAL = (2.0, 3.0)
 
 
 def literal_opdefs(opdefs: Iterable[OpDef]) -> list[OpDef]:
@@ -24,9 +26,11 @@ def literal_opdefs(opdefs: Iterable[OpDef]) -> list[OpDef]:
 
 
 def literal_opdef(opdef: OpDef, name: str, value: float) -> OpDef:
-    """The definition with a number instead of one operand, for floating and complex kinds."""
-    formulas = {kind: re.sub(rf"\b{name}\b", f"({value!r})", text)
-                for kind, text in opdef.formulas.items() if kind in _INEXACT}
+    """The definition with a number instead of one operand: for floating and complex kinds, and
+    for integers where the formula becomes shorter."""
+    kinds = (*_INEXACT, "int") if value in _INTEGRAL else _INEXACT
+    formulas = {kind: re.sub(rf"\b{name}\b", f"({int(value) if kind == 'int' else value!r})", text)
+                for kind, text in opdef.formulas.items() if kind in kinds}
     suffix = f"{value:g}".replace("-", "minus_").replace(".", "_")
     return OpDef(f"{opdef.symbol}__at_{suffix}", "",
                  tuple(p for p in opdef.params if p.name != name), opdef.outputs, "pointwise",

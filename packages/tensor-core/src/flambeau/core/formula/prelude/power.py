@@ -44,8 +44,10 @@ def power(x: Expr, y: Expr, *, dtype: str) -> Expr:
 
 @define("pow", "int")
 def power_int(x: Expr, y: Expr) -> Expr:
-    """Repeated squaring, wrapping around."""
-    return call("ipow", x, y)
+    """Repeated squaring, wrapping around; the literals 2 and 3 become products."""
+    if is_const(y, 2):
+        return x * x
+    return x * x * x if is_const(y, 3) else call("ipow", x, y)
 
 
 @define("rsqrt", "float")

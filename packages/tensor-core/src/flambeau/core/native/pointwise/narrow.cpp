@@ -58,7 +58,6 @@ Form form_of(uint32_t index) {
     case FL_OP_bitwise_not: return {FL_NARROW_XOR, ONES};
     case FL_OP_isnan: case FL_OP_isinf: return {FL_NARROW_NE, ITSELF};
     case FL_OP_isfinite: return {FL_NARROW_EQ, ITSELF};
-    case FL_OP_square: return {FL_NARROW_MUL, ITSELF};
     }
     return {kernel_of(index), NOTHING};
 }
@@ -208,6 +207,14 @@ bool run_sign(const fl_op *op, const fl_value &v, int dtype, const fl_tensor *ou
     return true;
 }
 
+bool is_square(const fl_op *op, const fl_pointwise *pw, const fl_value *in) {
+    if (op->index != FL_OP_pow)
+        return op->index == FL_OP_square;
+    const fl_value &exponent = in[pw->operand[1]];
+    return (exponent.tag == FL_INT && exponent.i == 2) ||
+           (exponent.tag == FL_FLOAT && exponent.d == 2);
+}
+
 fl_value beside(Beside what, const fl_value &operand, int dtype) {
     if (what == ITSELF)
         return operand;
@@ -222,7 +229,10 @@ fl_value beside(Beside what, const fl_value &operand, int dtype) {
 bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, int dtype,
                    const fl_tensor *out) {
     const bool half = is_half(dtype);
-    const Form form = half ? half_form_of(op->index) : form_of(op->index);
+    const bool squares = is_square(op, pw, in);
+    const Form form = squares ? Form{half ? (int)FL_HALF_MUL : (int)FL_NARROW_MUL, ITSELF}
+                      : half  ? half_form_of(op->index)
+                              : form_of(op->index);
     const bool alone = form.left != NOTHING;
     if (half && pw->n_in == 1 && !alone)
         return run_sign(op, in[pw->operand[0]], dtype, out);
@@ -233,7 +243,8 @@ bool fl_narrow_run(const fl_op *op, const fl_pointwise *pw, const fl_value *in, 
     if (op->index == FL_OP_addcmul)
         return run_product_sum(pw, in, dtype, out);
     const bool compares = !half && form.kernel >= FL_NARROW_EQ;
-    if (form.kernel < 0 || (!half && !has_kernel(form.kernel, dtype)) || pw->n_in != (alone ? 1 : 2) ||
+    if (form.kernel < 0 || (!half && !has_kernel(form.kernel, dtype)) ||
+        (!squares && pw->n_in != (alone ? 1 : 2)) ||
         out->dtype != (compares ? (int)FL_BOOL : dtype) || !plain_scalars(pw, in))
         return false;
     const fl_value right = in[pw->operand[alone ? 0 : 1]];
