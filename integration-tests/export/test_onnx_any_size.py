@@ -105,7 +105,7 @@ def check(function, model, given):
 def test_images_of_any_size(name):
     function = FUNCTIONS[name]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "onnx.export...: the model is", UserWarning)
+        warnings.filterwarnings("ignore", "onnx.export..: the model is", UserWarning)
         model = fl.onnx.export(function, fl.rand(1, 3, *SIZES[0]), input_names=["x"],
                                dynamic_axes={"x": {2: "h", 3: "w"}})
     for size in SIZES:
@@ -132,6 +132,25 @@ def test_a_path_for_every_other_size_is_refused():
     with pytest.raises(fl.jit.TraceError):
         fl.onnx.export(lambda x: windows(x) * 2 if x.shape[3] % 2 else windows(x),
                        fl.rand(1, 3, 40, 50), input_names=["x"], dynamic_axes={"x": {3: "w"}})
+
+
+def test_sizes_that_are_others_and_a_number():
+    """As of a cache of keys, and the mask of all: the function does not ask for others."""
+    def attend(x, mask, past):
+        every = fl.cat((past, x), 1)
+        if mask.shape[1] < every.shape[1]:
+            mask = F.pad(mask, (0, every.shape[1] - mask.shape[1]))
+        weights = (x @ every.transpose(1, 2)).masked_fill(mask[:, None] == 0, -1e9).softmax(-1)
+        return weights @ every, every
+
+    def given(n, past):
+        mask = (fl.rand(n, past + 1) > 0.3).long()
+        return fl.randn(n, 1, 4), mask, fl.randn(n, past, 4)
+
+    model = fl.onnx.export(attend, given(2, 5), dynamic_axes={
+        "x": {0: "n"}, "mask": {0: "n", 1: "past + 1"}, "past": {0: "n", 1: "past"}})
+    for n, past in ((2, 5), (1, 1), (3, 9), (2, 2), (4, 40)):
+        check(attend, model, given(n, past))
 
 
 def test_sizes_that_cannot_vary_are_said():

@@ -64,7 +64,8 @@ def export(
         output_names: The same for outputs.
         opset_version: The version of ONNX's operators, 18 to 23; 20 where nothing is said. Older
             ones are not written: 18 is, with a warning.
-        dynamic_axes: Dimensions that vary, ``{input name: {dim: name}}`` or ``{input: [dim]}``.
+        dynamic_axes: Dimensions that vary, ``{input name: {dim: name}}`` or ``{input: [dim]}``; a
+            name may be another one and a number, ``"past + 1"``.
         dynamic_shapes: The same by argument, in order or by the name of the parameter, nested as
             arguments are: ``{dim: name}``, ``{dim: Dim("name")}``, ``Dim.AUTO``, or a tuple.
         export_params: False writes weights as inputs without values.
@@ -295,14 +296,23 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
     call = Call(model, args, kwargs, names)
     with plain_results(model) as function:
         try:
-            program = _with_value_sizes(function, call, call.dynamic(axes, shapes), True) \
-                if how == "any" else _recorded(
-                    function, call, False if how == "fixed" else call.dynamic(axes, shapes))
-        except jit.TraceError as error:
+            named = call.dynamic(axes, shapes)
             if how == "any":
+                program = _with_value_sizes(function, call, named, True)
+            elif _has_sums(named):
+                program = _with_value_sizes(function, call, named)
+            else:
+                program = _recorded(function, call, False if how == "fixed" else named)
+        except jit.TraceError as error:
+            if how == "any" or _has_sums(named):
                 raise
             program = _of_other_sizes(function, call, axes, shapes, error)
     return program, tuple(call.names[k] for k in call.traced), call.names
+
+
+def _has_sums(named: Mapping[int, Mapping[int, str]] | None) -> bool:
+    """Whether a size is another one and a number, as in ``"past + 1"``."""
+    return any("+" in name for dims in (named or {}).values() for name in dims.values())
 
 
 def _of_other_sizes(function: Any, call: Any, axes: Any, shapes: Any, why: jit.TraceError

@@ -143,8 +143,10 @@ class Program(State):
             for size, actual in zip(value.shape, shape, strict=True):
                 if isinstance(size, Dim) and len(size.terms) == 1 and not size.offset:
                     sizes.setdefault(size.names[0], actual)
-                if evaluate(size, sizes) != actual:
-                    self.refuse(number, value, given)
+        for number, (value, tensor) in enumerate(zip(self.graph.inputs, tensors, strict=True)):
+            if any(evaluate(size, sizes) != actual
+                   for size, actual in zip(value.shape, tensor.shape, strict=True)):
+                self.refuse(number, value, bridge.value_of(tensor))
         self._guards.check_sizes(sizes)
         return sizes
 

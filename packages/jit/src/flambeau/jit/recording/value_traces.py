@@ -82,11 +82,12 @@ def trace_with_value_sizes(fn: Callable[..., Any], args: Sequence[Any], kwargs: 
     takes = flatten(pack(list(args), dict(kwargs)), examples)
     marks, base = mark_sizes(examples, dynamic or False)
     session = _Session(fn, takes, examples, marks, False)
+    session.sums = _sums(base)
     try:
         graph, gives = session.with_value_sizes(base)
         session.check_arrays(graph, base)
         program = Program(graph, takes, gives, getattr(fn, "training", None))
-        verify(fn, program, examples, session.marks, base, thorough=False,
+        verify(fn, program, examples, [{} for _ in examples], {}, thorough=False,
                to_bits=not session.value_sizes.is_told)
     finally:
         session.restore()
@@ -98,6 +99,8 @@ class _Session(Session):
 
     value_sizes = ValueSizes(0)
     elements = sizes = fixed_sizes = ""
+    #: Sizes that are another one and a number: ``past+1``.
+    sums: dict[str, tuple[str, int]] = {}
 
     def recorder(self) -> Recorder:
         return Recorder(names=self.names, value_sizes=self.value_sizes)
@@ -105,7 +108,9 @@ class _Session(Session):
     def recorded(self, value_sizes: ValueSizes) -> Recording:
         """One recording, and the sizes in it."""
         self.value_sizes = value_sizes
-        graph, gives = self.record(value_sizes.named)
+        named = value_sizes.named
+        graph, gives = self.record({**named, **{
+            name: named[of] + more for name, (of, more) in self.sums.items() if of in named}})
         return graph, gives, value_sizes
 
     def with_value_sizes(self, base: dict[str, int]) -> tuple[Graph, Spec]:
@@ -135,7 +140,8 @@ class _Session(Session):
         found: dict[Any, list[str]] = {}
         for dims in self.marks:
             for dim, name in dims.items():
-                found.setdefault((base[name], dim), []).append(name)
+                if name in base:
+                    found.setdefault((base[name], dim), []).append(name)
         alone = {name for name in base if self.varies(base, [name])}
         for names in found.values():
             names = list(dict.fromkeys(names))
@@ -151,8 +157,8 @@ class _Session(Session):
         fixed = {name: base.pop(name) for name in list(base) if name not in alone}
         if not base:
             raise TraceError(f"{location(self.fn)}: no size that is named can vary")
-        self.marks[:] = [{dim: name for dim, name in dims.items() if name in base}
-                         for dims in self.marks]
+        self.marks[:] = [{dim: name for dim, name in dims.items()
+                          if self.sums.get(name, (name, 0))[0] in base} for dims in self.marks]
         self.fixed_sizes = ", ".join(f"{name} is {size}" for name, size in fixed.items())
 
     def varies(self, base: Mapping[str, int], names: Sequence[str]) -> bool:
@@ -246,6 +252,21 @@ class _Session(Session):
         if text_of(other[1]) != text_of(found[0][1]):
             raise TraceError("the result is built in another way")
         check_alike(graph, fit, other[0], {**other[2].named, **other[2].sizes})
+
+
+def _sums(base: dict[str, int]) -> dict[str, tuple[str, int]]:
+    """Take the sizes out of the named ones that are others and a number.
+
+    Raises:
+        TraceError: they are not, in the example.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for name in [name for name in base if "+" in name]:
+        of, more = name.split("+")
+        found[name] = of, int(more)
+        if base.pop(name) != base.get(of, -1) + int(more):
+            raise TraceError(f"the size {name} is no other one of the example and {more}")
+    return found
 
 
 def _choices(base: Mapping[str, int], least: float, most: float, step: int

@@ -65,8 +65,10 @@ class Call:
             return {k: {d: str(n) for d, n in sizes.items()} for k, sizes in shapes.items()}
         found: dict[int, dict[int, str]] = {}
         known: dict[str, int] = {}
-        sizes = [(k, dim, re.sub(r"\W", "_", name)) for k, spec in self._specs(axes, shapes)
+        named = [(k, dim, name) for k, spec in self._specs(axes, shapes)
                  for dim, name in _sizes(spec)]
+        plain = {name for _, _, name in named}
+        sizes = [(k, dim, _label(name, plain)) for k, dim, name in named]
         for k, dim, name in sorted(sizes, key=lambda each: not each[2]):
             size = int(self.tensors[k][1].shape[dim])
             dim = dim % self.tensors[k][1].dim()
@@ -75,7 +77,7 @@ class Call:
                 name = same[0] if same else f"{self.names[k]}_dim{dim}"
             if known.setdefault(name, size) != size:    # one label, as PyTorch lets it be
                 name = f"{name}_{k}_{dim}"
-            found.setdefault(self.traced.index(k), {})[dim] = re.sub(r"\W", "_", name)
+            found.setdefault(self.traced.index(k), {})[dim] = _label(name, plain)
         return found
 
     def _specs(self, axes: Any, shapes: Any) -> Iterator[tuple[int, Any]]:
@@ -96,6 +98,14 @@ class Call:
             for spec in _spread(arg, shapes.get(name)):
                 yield k, spec
                 k += 1
+
+
+def _label(name: str, names: set[str]) -> str:
+    """A size's name as an identifier; ``"past + 1"`` is a size and a number where it is there."""
+    parts = re.fullmatch(r"(\w+)\s*\+\s*(\d+)", name)
+    if parts and parts[1] in names:
+        return f"{parts[1]}+{parts[2]}"
+    return re.sub(r"\W", "_", name)
 
 
 def _parameters(model: Any) -> list[inspect.Parameter]:
