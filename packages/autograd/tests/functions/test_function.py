@@ -246,6 +246,10 @@ class TestErrors:
 
         with pytest.raises(TypeError, match="keep other values as attributes"):
             Bad.apply(reals(2))
+        for x in (reals(2).detach(), 2.0):      # without a backward nothing is kept
+            assert Bad.apply(x) is not None
+        with flambeau.no_grad():
+            assert Bad.apply(reals(2)).shape == (2,)
 
     def test_missing_methods(self):
         class Empty(Function):

@@ -260,6 +260,17 @@ def test_a_method_may_call_getattr():
         Named().named("absent")
 
 
+def test_members_of_a_class_that_answer_no_questions():
+    class Closed(type):
+        def __getattr__(cls, name):
+            raise LookupError(name)
+
+    class Holder(nn.Module):
+        options = Closed("Options", (), {})
+
+    assert Holder().options.__name__ == "Options"
+
+
 def test_a_class_with_getattr_has_views_in_its_dict():
     net = Seen()
     assert list(net.__dict__["_modules"]) == ["inner"]

@@ -133,3 +133,29 @@ def test_parts_of_shared_tensors():
                                                     (Shard(0), Shard(0)), skip_offset=True))
     """) == ["[((2, 1), (0, 2)), ((1, 5), (1, 0))]", "[((2, 1), (0, 3)), ((1, 5), (0, 0))]",
              "[((2, 1), (0, 4)), ((1, 5), (1, 0))]", "[((0,), ()), ((0,), ())]", "((1,), ())"]
+
+
+def test_questions_about_kernels_of_attention():
+    assert lines("""
+        import torch
+        from torch.backends.cuda import SDPAParams, can_use_flash_attention
+        from torch.nn.attention import can_use_efficient_attention
+        x = torch.ones(1, 2, 3, 4)
+        asked = SDPAParams(x, x, x, None, 0.0, True, False)
+        print(asked.query.shape, asked.attn_mask, asked.is_causal, asked.enable_gqa)
+        print(can_use_flash_attention(asked, True), can_use_efficient_attention(asked))
+    """) == ["torch.Size([1, 2, 3, 4]) None True False", "False False"]
+
+
+def test_marks_for_a_tracer():
+    assert lines("""
+        import torch
+        @torch._disable_dynamo
+        def one(x):
+            return x + 1
+        @torch._disable_dynamo(recursive=False)
+        def two(x):
+            return x + 2
+        with torch._dynamo.utils.disable_cache_limit():
+            print(one(1), two(1), torch.compile(lambda x: one(x) * 2)(torch.ones(2)).tolist())
+    """) == ["2 3 [4.0, 4.0]"]

@@ -59,14 +59,19 @@ def test_operators_on_lists():
         x, y = [torch.tensor([1.0, -2.0]), torch.tensor([3.0])], [torch.ones(2), torch.ones(1)]
         print([each.tolist() for each in torch._foreach_add(x, y, alpha=2)])
         print([each.tolist() for each in torch._foreach_mul(x, [2.0, 3.0])])
+        print([each.tolist() for each in torch._foreach_mul(x, scalar=2.0)])
+        print([each.tolist() for each in torch._foreach_lerp(x, tensors1=y, weight=0.5)])
         print([each.tolist() for each in torch._foreach_addcmul(x, x, x, torch.tensor([1.0, 2]))])
+        print([each.tolist() for each in torch._foreach_addcmul(
+            x, tensor1=x, tensor2=x, scalars=[1.0, 2.0])])
         print([each.tolist() for each in torch._foreach_maximum(torch._foreach_pow(2, x), 1.0)])
         print(torch._foreach_addcdiv_(x, y, y, [1.0, 2.0]), [each.tolist() for each in x])
         groups = grouped([[*x, torch.ones(1, dtype=torch.int32)], [1, 2, 3]], with_indices=True)
         print([(dtype, lists[1], places) for (_, dtype), (lists, places) in groups.items()])
         print(hasattr(torch, "_foreach_norm"), hasattr(torch, "_foreach_nothing"))
         print(_has_foreach_support(x, "cpu"), _device_has_foreach_support("cpu"))
-    """) == ["[[3.0, 0.0], [5.0]]", "[[2.0, -4.0], [9.0]]", "[[2.0, 2.0], [21.0]]",
+    """) == ["[[3.0, 0.0], [5.0]]", "[[2.0, -4.0], [9.0]]", "[[2.0, -4.0], [6.0]]",
+             "[[1.0, -0.5], [2.0]]", "[[2.0, 2.0], [21.0]]", "[[2.0, 2.0], [21.0]]",
              "[[2.0, 1.0], [8.0]]", "None [[2.0, -1.0], [5.0]]",
              "[(torch.float32, [1, 2], [0, 1]), (torch.int32, [3], [2])]", "True False",
              "False False"]

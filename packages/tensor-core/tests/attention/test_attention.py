@@ -96,3 +96,28 @@ def test_any_number_of_keys(dim, is_causal, dtype):
                                                      is_causal=True)
             np.testing.assert_array_equal(again.numpy()[:, :, :-1], got.numpy()[:, :, :-1])
             assert np.isnan(again.numpy()[:, :, -1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(5, 3), (1, 3), (5, 1), (2, 1, 5, 3), (2, 3, 5, 3)])
+@pytest.mark.parametrize("is_bool", [True, False])
+def test_masks_of_causal_attention(shape, is_bool, dtype):
+    """Both hold, as in PyTorch's kernel for four dimensions."""
+    kind = getattr(flambeau, dtype)
+    q, k, v = (flambeau.tensor(normal(2, 3, n, 4), dtype=kind) for n in (5, 3, 3))
+    mask = flambeau.tensor(normal(*shape), dtype=kind)
+    mask[..., 0, -1] = 9.0                  # let through, but for the order
+    mask = mask > 0 if is_bool else mask
+    before = flambeau.ones(5, 3, dtype=flambeau.bool).tril()
+    both = mask & before if is_bool else flambeau.where(before, mask, -float("inf"))
+    got = ops.scaled_dot_product_attention(q, k, v, mask, is_causal=True)
+    assert flambeau.equal(got, ops.scaled_dot_product_attention(q, k, v, both))
+    assert not flambeau.equal(got, ops.scaled_dot_product_attention(q, k, v, mask))
+
+
+def test_masks_of_causal_attention_that_are_refused():
+    q = flambeau.ones(2, 3, 4, 4)
+    mask = flambeau.zeros(4, 4)
+    for x, m, dropout in ((q[0], mask, 0.0), (q, flambeau.zeros(3, 4, 4), 0.0), (q, mask, 0.5)):
+        with pytest.raises(RuntimeError, match="attn_mask should not be set when is_causal=True"):
+            ops.scaled_dot_product_attention(x, x, x, m, dropout_p=dropout, is_causal=True)

@@ -85,7 +85,8 @@ def again(obj, format, **options):
 def test_data_needs_no_permission(format):
     tree = {"s": {1, "a"}, "f": frozenset([(1, 2)]), "d": defaultdict(list, a=[1]),
             "q": deque([1, 2], 5), "c": Counter("aab"), "b": bytearray(b"ab"), "z": 1 + 2j,
-            "o": OrderedDict(b=1, a=2), "n": float("nan"), "e": [], "t": (), "u": "é\ud800"}
+            "o": OrderedDict(b=1, a=2), "n": float("nan"), "e": [], "t": (), "u": "é\ud800",
+            "i": slice(1, None, 2)}
     loaded = again(tree, format)
     assert str(loaded) == str(tree)
     assert [type(x) for x in loaded.values()] == [type(x) for x in tree.values()]
@@ -290,3 +291,15 @@ def test_a_file_cannot_import_what_writes():
         run = subprocess.run([sys.executable, "-c", program, folder, path], capture_output=True,
                              text=True, check=True)
     assert run.stdout == "7\n"
+
+
+@pytest.mark.parametrize("word", ["1", "true", "0", ""])
+def test_the_environment_permits_where_the_program_says_nothing(word, monkeypatch):
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", word)
+    if word in ("1", "true"):
+        assert isinstance(again(Slots(), "torch"), Slots)
+    else:
+        with pytest.raises(pickle.UnpicklingError, match="was not permitted"):
+            again(Slots(), "torch")
+    with pytest.raises(pickle.UnpicklingError, match="was not permitted"):
+        again(Slots(), "torch", weights_only=True)

@@ -32,14 +32,18 @@ class FunctionCtx:
             tensors: inputs or outputs of ``forward``, or None.
 
         Raises:
-            TypeError: something else than a tensor or None was passed.
+            TypeError: something else than a tensor or None was passed, and an input requires grad.
         """
-        for tensor in tensors:
+        self._to_save = tensors
+
+    def _wanted(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_backward`` was given, where there is a ``backward`` to keep it for."""
+        for tensor in self._to_save:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"save_for_backward() takes tensors and None, not {type(tensor).__name__}: "
                     "keep other values as attributes, ctx.size = size")
-        self._to_save = tensors
+        return self._to_save
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for ``jvp``, which reads them as ``saved_for_forward``.

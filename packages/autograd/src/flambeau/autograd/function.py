@@ -243,7 +243,7 @@ def _attach(cls, ctx, args, outputs) -> None:
     if any(o is None for o in fresh):
         facts = [(tuple(o.shape), o.dtype, o.device) if _gets_zeros(ctx, o) else None
                  for o in outputs]
-    saved, ctx._to_save = ctx._to_save, ()
+    saved, ctx._to_save = ctx._wanted(), ()
     hidden = _hidden(saved, 0, args, outputs, ctx) if saved else []
     kind = "GeneratedBackward" if STATE.running else "Backward"
     node = attach_function(cls.__name__ + kind, _Backward(cls, ctx), ctx, list(args), fresh, facts)

@@ -100,7 +100,7 @@ def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
-         weights_only: bool | None = True, mmap: bool | None = False, **options: Any) -> Any:
+         weights_only: bool | None = None, mmap: bool | None = False, **options: Any) -> Any:
     """Load what ``save`` wrote, or any safetensors file; see ``flambeau.core.io.load``."""
     from flambeau.core import io as tensor_io
 

@@ -251,12 +251,14 @@ def _flatten_up_to(spec: TreeSpec, tree: Any, parts: list) -> None:
 def _children_of(spec: TreeSpec, tree: Any, kind: Any) -> list[Any]:
     """The children of a node that has to be of a structure's kind."""
     if kind != spec.type:
-        raise ValueError(f"a node is of type {kind!r}, not {spec.type!r} as in the first tree")
+        raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {kind!r}: trees "
+                         "must have the structure of the first")
     children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     children = list(children)
     if len(children) != spec.num_children:
-        raise ValueError(f"a node of type {kind!r} has {len(children)} children, not "
-                         f"{spec.num_children} as in the first tree")
+        raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got "
+                         f"{len(children)}: a node of type {kind!r} of the first tree has as many "
+                         "children")
     if kind is not deque and context != spec.context:
         raise ValueError(f"a node of type {kind!r} has the context {context!r}, not "
                          f"{spec.context!r} as in the first tree")

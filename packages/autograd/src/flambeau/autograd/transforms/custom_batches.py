@@ -161,7 +161,7 @@ def _generated(cls, level, args, kwargs):
                 given = tree_unflatten(values[:count], spec)
                 returned = tree_unflatten(values[count:], Generated.spec)
                 keeper.set_up(ctx, given, returned, values[count:], outputs)
-                return ctx.inner._to_save, ctx.inner._to_forward
+                return ctx.inner._wanted(), ctx.inner._to_forward
             kept, kept_flags, kept_spec = samples.run(
                 set_up, (*inputs, *outputs), [*flags, *[True] * len(outputs)])
             ctx.number = len(tree_unflatten(kept, kept_spec)[0])

@@ -67,6 +67,8 @@ HOMES = {
     "_dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex": "marks",
     "_C._is_torch_function_mode_enabled": "marks",
     "_C._nn._parse_to": "types", "_standard_gamma": "draws", "_sample_dirichlet": "draws",
+    **dict.fromkeys(("_compile._disable_dynamo", "_disable_dynamo",
+                     "_dynamo.utils.disable_cache_limit"), "marks"),
     "_C._log_api_usage_once": "marks", "_C._get_tracing_state": "marks",
     "_logging.set_logs": "marks",
     **dict.fromkeys((
@@ -170,6 +172,9 @@ HOMES = {
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
+    **{f"{home}.{name}": "compiled.attention" for home in ("backends.cuda", "nn.attention")
+       for name in ("SDPAParams", "can_use_cudnn_attention", "can_use_efficient_attention",
+                    "can_use_flash_attention", "is_flash_attention_available")},
     "_utils_internal.get_file_path_2": "testing.files",
     "testing._internal.optests.opcheck": "testing.operators",
     "distributed.distributed_c10d._rank_not_in_group": "compiled.collectives",

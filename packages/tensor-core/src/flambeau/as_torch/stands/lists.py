@@ -22,6 +22,9 @@ def _powsum(x: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
     return x.abs().pow(ord).sum(dtype=dtype)
 
 
+#: Names of arguments in PyTorch's signatures, in their order: what has a name is placed by it.
+_PLACES = ("tensor1", "tensor2", "tensors1", "scalar", "scalars", "other", "tensor", "weight",
+           "weights", "exponent", "src")
 _OWN: dict[str, Callable[..., Any]] = {"norm": _norm, "powsum": _powsum}
 
 
@@ -44,6 +47,7 @@ def _made(name: str) -> Callable[..., Any]:
     has_numbers = word.startswith(("addcmul", "addcdiv"))
 
     def each(first: Any, *others: Any, **options: Any) -> Any:
+        others += tuple(options.pop(name) for name in _PLACES if name in options)
         lists = first if isinstance(first, list | tuple) else others[0]
         if has_numbers and len(others) == 3:
             options["value"], others = others[2], others[:2]

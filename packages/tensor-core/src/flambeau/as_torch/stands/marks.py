@@ -19,6 +19,16 @@ def _overload(function: Any) -> Any:
 _overload_method = _overload
 
 
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """The function as it is, or a decorator: compiled functions call it as any other."""
+    return _overload if fn is None else fn
+
+
+def disable_cache_limit() -> contextlib.AbstractContextManager[None]:
+    """Nothing: shapes that are compiled are not counted here."""
+    return contextlib.nullcontext()
+
+
 def functionalize(func: Any, *, remove: str = "mutations") -> Any:
     """The function as it is: programs here write to memory where it says so."""
     return func

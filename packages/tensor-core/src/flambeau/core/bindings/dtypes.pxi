@@ -197,9 +197,10 @@ cdef dtype _expect_dtype(str what, str name, object given):
     return given
 
 
-def promote_types(a, b):
+def promote_types(type1, type2):
     """The smallest dtype both convert to without loss of kind."""
-    first, second = _expect_dtype("promote_types", "a", a), _expect_dtype("promote_types", "b", b)
+    first = _expect_dtype("promote_types", "type1", type1)
+    second = _expect_dtype("promote_types", "type2", type2)
     if fl_check_promotion(first.code, second.code) < 0:
         fl_raise()
     return _dtypes[fl_promote(first.code, second.code)]
@@ -211,12 +212,12 @@ def can_cast(from_, to):
     return fl_can_cast(given.code, _expect_dtype("can_cast", "to", to).code)
 
 
-def result_type(a, b):
-    """The dtype of ``a + b``."""
+def result_type(tensor1, tensor2):
+    """The dtype of ``tensor1 + tensor2``."""
     cdef fl_value va, vb
     cdef const fl_value *both[2]
-    _operand_value(a, &va)
-    _operand_value(b, &vb)
+    _operand_value(tensor1, &va)
+    _operand_value(tensor2, &vb)
     both[0] = &va
     both[1] = &vb
     if va.tag == FL_TENSOR and vb.tag == FL_TENSOR and fl_check_promotion(va.t.dtype,

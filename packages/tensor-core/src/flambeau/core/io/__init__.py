@@ -89,7 +89,7 @@ def _writer(obj, f, format: str, zipped: bool):
     return lambda file: write_tensors(file, tensors, metadata)
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None = True,
+def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None = None,
          mmap: bool | None = False, **pickle_load_args):
     """Load what ``save`` wrote, a safetensors or NumPy file, or a checkpoint of PyTorch.
 
@@ -106,7 +106,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None 
         pickle_module: Accepted for compatibility: files never run code.
         weights_only: False permits objects of any class that can be imported and is not of the
             standard library; else only of those given to ``serialization.add_safe_globals``.
-            Neither executes anything of the file.
+            Neither executes anything of the file. Where it is left out, the environment may say
+            False with ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1``, as programs for PyTorch write it.
         mmap: Keep the file mapped and the tensors read-only, instead of reading it all.
         pickle_load_args: ``encoding``, of texts that Python 2 wrote: ``"utf-8"`` when left out,
             ``"bytes"`` leaves them as they are. Other options of pickles are not needed.
@@ -119,9 +120,15 @@ def load(f, map_location=None, pickle_module=None, *, weights_only: bool | None 
     if unknown := sorted(pickle_load_args.keys() - _PICKLE_OPTIONS):
         raise TypeError(f"load() got an unexpected keyword argument {unknown[0]!r}; options of "
                         f"pickles are {', '.join(sorted(_PICKLE_OPTIONS))}")
-    permission = Permission(weights_only is False, _encoding(pickle_load_args))
+    everything = _says_all() if weights_only is None else not weights_only
+    permission = Permission(everything, _encoding(pickle_load_args))
     with open_source(f, bool(mmap)) as source:
         return _read(source, _mover(map_location), permission)
+
+
+def _says_all() -> bool:
+    """Whether the environment permits objects of any class."""
+    return os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "") in ("1", "y", "yes", "true")
 
 
 def _encoding(options: dict) -> str:

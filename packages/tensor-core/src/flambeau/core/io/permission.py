@@ -33,7 +33,7 @@ _granted: dict[str, object] = {}
 _TYPES: dict[str, type] = {
     **{f"builtins.{kind.__name__}": kind for kind in (
         list, dict, set, frozenset, tuple, int, float, bool, str, complex, bytes, bytearray,
-        object)},
+        object, slice)},
     **{f"collections.{kind.__name__}": kind for kind in (
         OrderedDict, Counter, deque, _defaultdict)},
 }

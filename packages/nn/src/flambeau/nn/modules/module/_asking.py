@@ -9,6 +9,7 @@ read of an attribute would take longer.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from ._attributes import Attributes
@@ -28,8 +29,8 @@ class Asking(Hidden, Attributes):
 
 def _calls_getattr(cls: type) -> bool:
     """Say whether a method of a class names `__getattr__`, of itself or of a base."""
-    codes = (getattr(value, "__code__", None) for value in vars(cls).values())
-    return any(code is not None and "__getattr__" in code.co_names for code in codes)
+    return any("__getattr__" in value.__code__.co_names for value in vars(cls).values()
+               if isinstance(value, FunctionType))
 
 
 def let_ask(cls: type) -> None:

@@ -91,7 +91,9 @@ static int find_param(const fl_op *op, PyObject *name) {
     /* PyTorch also takes NumPy's names for these, and others where they are methods */
     static const char *const synonyms[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
                                               {"input", "self"}, {"x", "self"}, {"A", "self"},
-                                              {"x1", "self"}, {"x2", "other"},
+                                              {"x1", "self"}, {"x2", "other"}, {"a", "self"},
+                                              {"b", "other"}, {"b", "B"}, {"tensor", "self"},
+                                              {"input", "A"}, {"input2", "L"}, {"other", "src"},
                                               {"axis0", "dim0"}, {"axis1", "dim1"},
                                               {"indices", "indices_or_sections"},
                                               {"sections", "indices_or_sections"},
