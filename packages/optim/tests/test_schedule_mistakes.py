@@ -29,3 +29,13 @@ def test_sequential_refuses():
         lr_scheduler.SequentialLR(optimizer(), [one], [])
     with pytest.raises(ValueError, match="needs a metric"):
         lr_scheduler.SequentialLR(o, [lr_scheduler.ReduceLROnPlateau(o)], [])
+
+
+def test_steps_may_be_whole_floating_point_numbers():
+    found = optimizer()
+    schedule = lr_scheduler.StepLR(found, 2.0, gamma=0.5)
+    first = schedule.get_last_lr()[0]
+    for _ in range(2):
+        found.step()
+        schedule.step()
+    assert schedule.get_last_lr()[0] == first / 2

@@ -81,3 +81,48 @@ class TestParts:
             x.real = value
         with pytest.raises(RuntimeError, match="a view of a leaf"):
             x.requires_grad_().real = 1.0
+
+
+class Labelled(flambeau.Tensor):
+    """Made as NumPy's classes are: of a tensor, and of something else."""
+
+    @staticmethod
+    def __new__(cls, values, labels):
+        return super().__new__(cls, values)
+
+    def __init__(self, values, labels):
+        self.labels = labels
+
+
+@pytest.mark.parametrize("make", [
+    flambeau.Tensor, lambda x: Labelled(x, "ab"), lambda x: x.new(x),
+    lambda x: flambeau.FloatTensor(x)], ids=["Tensor", "subclass", "new", "FloatTensor"])
+def test_a_tensor_of_a_tensor_is_a_view_of_it(make):
+    x = flambeau.ones(2, requires_grad=True)
+    for source in (x, x * 1):
+        y = make(source)
+        assert y.requires_grad and not y.is_leaf and y.data_ptr() == source.data_ptr()
+        assert y._is_view()
+        x.grad = None
+        (y * 3).sum().backward()
+        assert x.grad.tolist() == [3, 3]
+    with flambeau.no_grad():
+        assert not make(x).requires_grad
+    plain = flambeau.zeros(2)
+    y = make(plain)
+    assert not y.requires_grad and y.is_leaf
+    y.add_(1)
+    assert plain.tolist() == [1, 1] and plain._version == y._version == 1
+    written = x * 1
+    make(written).mul_(2)
+    x.grad = None
+    written.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_tensor_of_numbers_has_no_history():
+    for y in (flambeau.Tensor([1.0, 2.0]), Labelled([1.0, 2.0], "ab"), flambeau.Tensor(2)):
+        assert y.is_leaf and not y.requires_grad and not y._is_view()
+    y = Labelled([1.0, 2.0], "ab").requires_grad_()
+    y.sum().backward()
+    assert y.grad.tolist() == [1, 1] and y.labels == "ab"

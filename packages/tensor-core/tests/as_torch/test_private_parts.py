@@ -159,3 +159,47 @@ def test_marks_for_a_tracer():
         with torch._dynamo.utils.disable_cache_limit():
             print(one(1), two(1), torch.compile(lambda x: one(x) * 2)(torch.ones(2)).tolist())
     """) == ["2 3 [4.0, 4.0]"]
+
+
+def test_helpers_of_layers_and_losses():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+        from torch.nn.modules.module import _addindent
+        from torch.nn.modules.transformer import _get_clones
+        from torch.nn.modules.rnn import apply_permutation
+        from torch.utils._triton import has_triton
+        reduction = F._Reduction
+        print(reduction.get_enum("mean"), torch.nn._reduction.get_enum("sum"),
+              reduction.legacy_get_string(None, False, False),
+              reduction.legacy_get_enum(False, None, False))
+        try:
+            reduction.get_enum("most")
+        except ValueError as error:
+            print(str(error)[:40])
+        clones = _get_clones(nn.Linear(1, 1), 3)
+        print(repr(_addindent("a\\nb", 2)), type(clones).__name__, len(clones),
+              clones[0].weight is clones[1].weight)
+        x = torch.arange(6.0).view(3, 2)
+        print(apply_permutation(x, torch.tensor([1, 0])).tolist(), nn.modules.utils._pair(3))
+        print(torch._C._nn.gelu(torch.zeros(1)).tolist(), has_triton())
+        print(torch.backends.cudnn.fp32_precision, nn.utils.parametrize._cache_enabled)
+    """) == ["1 2 none 2", "most is not a valid value for reduction:",
+             r"'a\n  b' ModuleList 3 False",
+             "[[1.0, 0.0], [3.0, 2.0], [5.0, 4.0]] (3, 3)", "[0.0] False", "none 0"]
+
+
+def test_products_of_batches_of_vectors():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+    assert lines("""
+        import torch
+        from torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
+        factor, x = torch.tensor([[2.0, 0.0], [1.0, 3.0]]), torch.arange(12.0).view(3, 2, 2)
+        factors = torch.stack([factor, 2 * factor])
+        both = factors @ factors.mT
+        want = [[float(x[i, j] @ both[j].inverse() @ x[i, j]) for j in range(2)] for i in range(3)]
+        print(torch.allclose(_batch_mahalanobis(factors, x), torch.tensor(want)),
+              torch.equal(_batch_mv(factor, x), x @ factor.mT))
+    """) == ["True True"]

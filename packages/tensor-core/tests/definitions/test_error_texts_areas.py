@@ -234,7 +234,7 @@ GOLDEN = [
      "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid "
      "indices (got str 'a')"),
     (lambda: flambeau.promote_types(flambeau.int8, "a"), TypeError,
-     "promote_types(): argument 'b' must be flambeau.dtype such as flambeau.float32, not str"),
+     "promote_types(): argument 'type2' must be flambeau.dtype such as flambeau.float32, not str"),
     (lambda: flambeau.manual_seed("a"), ValueError,
      "manual_seed(): seed must be an integer, not 'a'"),
     (lambda: flambeau.set_num_threads("a"), TypeError,

@@ -24,6 +24,7 @@ ANSWERS = {"is_available": False, "is_built": False, "is_initialized": False, "d
            "is_traceable_wrapper_subclass": False,
            "_are_functorch_transforms_active": False, "is_tracing": False,
            "_is_tracing": False, "_is_checkpoint_valid": True,
+           "has_triton": False, "has_triton_package": False,
            "is_exporting": False, "is_enabled": False, "_is_in_bad_fork": False}
 
 #: How settings of PyTorch's compiler of scripts begin: there is none here that they could change.
@@ -42,6 +43,8 @@ MARKS = frozenset((
 
 #: Modules of which the functions are operators: what Flambeau has elsewhere stands there, too.
 OPERATORS = ("", "_VF")
+#: Where PyTorch keeps the functions of `nn.functional` that are written in C++.
+FUNCTIONS = "_C._nn"
 
 
 def hint(name: str) -> str:
@@ -122,6 +125,8 @@ def placeholder(name: str) -> Any:
     home, _, last = name.rpartition(".")
     if stand := stands.stand_of(name):
         return getattr(rooms.import_module(stand), last)
+    if home == FUNCTIONS and (found := getattr(rooms.enter("nn").functional, last, None)):
+        return found
     if name in MARKS:
         return _mark
     if last in ANSWERS:

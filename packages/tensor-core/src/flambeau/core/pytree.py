@@ -252,7 +252,7 @@ def _children_of(spec: TreeSpec, tree: Any, kind: Any) -> list[Any]:
     """The children of a node that has to be of a structure's kind."""
     if kind != spec.type:
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {kind!r}: trees "
-                         "must have the structure of the first")
+                         "must have the structure of the first tree")
     children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     children = list(children)
     if len(children) != spec.num_children:

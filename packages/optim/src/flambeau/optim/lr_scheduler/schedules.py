@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Real
 from typing import Any
 
 from ..optimizer import Optimizer
@@ -70,7 +70,7 @@ class StepLR(_Multiplied):
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        if not isinstance(step_size, Integral) or step_size < 1:
+        if not isinstance(step_size, Real) or step_size != step_size // 1 or step_size < 1:
             raise ValueError(f"step_size is an integer of at least 1, not {step_size!r}")
         self.step_size = step_size
         self.gamma = gamma

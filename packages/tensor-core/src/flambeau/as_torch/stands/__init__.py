@@ -172,6 +172,18 @@ HOMES = {
     **{f"_tensor_str.{name}": "printing" for name in (
         "PRINT_OPTS", "_add_suffixes", "_str", "_str_intern", "_tensor_str", "get_printoptions",
         "printoptions", "set_printoptions")},
+    "nn.functional._Reduction": "nn", "nn.modules.module._addindent": "nn",
+    "nn.modules.transformer._get_clones": "nn", "nn.modules.rnn.apply_permutation": "nn",
+    "utils.hooks.warn_if_has_hooks": "nn",
+    "nn.utils.parametrize._cache_enabled": "types", "backends.cudnn.fp32_precision": "types",
+    "utils.data._utils.MP_STATUS_CHECK_INTERVAL": "types",
+    "utils._foreach_utils._foreach_supported_types": "types",
+    **{f"utils.data._utils.collate.{name}": "types" for name in (
+        "default_collate_err_msg_format", "np_str_obj_array_pattern")},
+    **dict.fromkeys(("backends.opt_einsum.set_flags", "cuda.memory._record_memory_history"),
+                    "marks"),
+    **{f"distributions.multivariate_normal.{name}": "functionals" for name in (
+        "_batch_mahalanobis", "_batch_mv")},
     **{f"{home}.{name}": "compiled.attention" for home in ("backends.cuda", "nn.attention")
        for name in ("SDPAParams", "can_use_cudnn_attention", "can_use_efficient_attention",
                     "can_use_flash_attention", "is_flash_attention_available")},

@@ -48,6 +48,22 @@ def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
     return tuple(_grad_postprocess(each, create_graph) for each in inputs)
 
 
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """Products of matrices and vectors, whose leading dimensions are broadcast."""
+    return (bmat @ bvec[..., None])[..., 0]
+
+
+def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """Squares of the lengths that vectors have by matrices' triangular factors.
+
+    Args:
+        bL: Lower triangular matrices, [..., n, n].
+        bx: Vectors, [..., n], with the matrices' leading dimensions after others of their own.
+    """
+    solved = flambeau.linalg.solve_triangular(bL, bx[..., None], upper=False)
+    return solved[..., 0].square().sum(-1)
+
+
 def _construct_standard_basis_for(tensors: Sequence[Tensor],
                                   tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
     """The unit vectors of all elements together, in a part for each tensor.

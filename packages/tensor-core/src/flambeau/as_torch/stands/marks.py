@@ -29,6 +29,15 @@ def disable_cache_limit() -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
+def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[bool, str]:
+    """Do nothing: `einsum` chooses the order of products by itself."""
+    return True, "auto"
+
+
+def _record_memory_history(*args: Any, **kwargs: Any) -> None:
+    """Do nothing: allocations are not recorded."""
+
+
 def functionalize(func: Any, *, remove: str = "mutations") -> Any:
     """The function as it is: programs here write to memory where it says so."""
     return func

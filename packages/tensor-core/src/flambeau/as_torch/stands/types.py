@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 
@@ -20,6 +21,14 @@ __all__ = ["Future"]
 DEFAULT_PROTOCOL = 2
 legacy_contiguous_format = flambeau.contiguous_format
 
+#: Settings and constants as they are where nothing was changed.
+_cache_enabled = 0
+fp32_precision = "none"
+MP_STATUS_CHECK_INTERVAL = 5.0
+_foreach_supported_types = [flambeau.Tensor]
+np_str_obj_array_pattern = re.compile("[SaUO]")
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
 #: The end of the name of a module's extra state among its weights.
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 

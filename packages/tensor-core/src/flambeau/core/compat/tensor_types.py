@@ -78,14 +78,15 @@ def from_arguments(name: str, dtype: Any, *arguments: Any, device: Any = None) -
 
 
 def _shared(name: str, dtype: Any, values: Tensor, device: Any) -> Tensor:
-    """A tensor over the same memory, which must be of the dtype that is asked for."""
+    """A view of all of a tensor, which must be of the dtype that is asked for."""
     if device is not None:
         raise RuntimeError(f"{name}(): a tensor with device= is not supported by this constructor, "
                            "whose result would share memory; write x.to(device)")
     if dtype is not None and values.dtype != dtype:
         raise TypeError(f"{name}(): expected a tensor of {dtype}, got {values.dtype}; "
                         f"write x.to({dtype})")
-    return values.detach()
+    found: Tensor = _core.operators()["alias"](values)
+    return found
 
 
 @once
