@@ -35,12 +35,24 @@ def spent_node(tensor):
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if node.extras is not None or node.flags & N_FUNCTION or holds_tensors(node):
+        if not holds_nothing(node):
             return None
         for i in range(<int>node.nedges):
             if is_node(node.edges[i].node):
                 todo.append(<object>node.edges[i].node)
     return <object>t.autograd
+
+
+cdef bint holds_nothing(Node node):
+    """Whether a node keeps neither tensors nor what a program gave it; a write to a view keeps how
+    that lay, and the node of what was written."""
+    cdef NodeExtras extras = node.extras
+    if extras is None:
+        return not (node.flags & N_FUNCTION or holds_tensors(node))
+    if not isinstance(extras.function, CopySlices) or extras.metadata or extras.tensor_hooks \
+            or extras.kept_grads or extras.pre_hooks or extras.post_hooks:
+        return False
+    return holds_nothing((<CopySlices>extras.function).inner)
 
 
 cdef bint holds_tensors(Node node) noexcept:

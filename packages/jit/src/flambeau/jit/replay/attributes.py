@@ -142,7 +142,8 @@ class Attributes:
             self.argument(key, operator.getitem)
             self.reads.whole(obj)
             value = obj[key]
-            return self.reads.made(value) if kind is list and isinstance(key, slice) else value
+            is_new = isinstance(key, slice) and (kind is list or self.reads.is_inside(obj))
+            return self.reads.made(value) if is_new else value
         if trust.is_module(obj):
             return modules.member(self, obj, key)
         getter = self.reads.in_class(kind, "__getitem__")

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import modules, trust
 from .attributes import CONTAINERS, Attributes, is_ordinary
-from .context import ITERATORS, Context
+from .context import ITERATORS, PAIRING, Context
 from .reads import MISSING, Reads
 from .rewrite import TELLING, telling_code
 
@@ -129,7 +129,8 @@ class Calls(Attributes):
         if isinstance(obj, ITERATORS) or type(obj) is set:
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
-            return obj
+            has_pairs = isinstance(obj, PAIRING) and fn is not reversed
+            return map(self.reads.made, obj) if has_pairs else obj
         if trust.is_module(obj):
             return modules.members(self, obj)
         self.refuse(f"an object of class {type(obj).__name__} is iterated over")
@@ -198,7 +199,8 @@ class Calls(Attributes):
         for each in (*args[given:], *(kwargs.values() if fn is not dict else ())):
             self.argument(each, fn)
         result = fn(*args, **kwargs)
-        return self.reads.made(result) if fn in _MAKING else result
+        is_new = fn in _MAKING or fn is tuple and not (args and type(args[0]) is tuple)
+        return self.reads.made(result) if is_new else result
 
     def about_class(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``isinstance(...)`` and the like."""

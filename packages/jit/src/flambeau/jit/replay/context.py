@@ -23,6 +23,8 @@ ITERATORS: tuple[type, ...] = (
     zip, enumerate, reversed, map, GeneratorType, type(iter([])), type(iter(())),
     type(iter(range(0))), type(iter({})), type(iter({}.values())), type(iter({}.items())),
     type(reversed([])), *_VIEWS)
+#: Those that make a tuple for each item.
+PAIRING: tuple[type, ...] = (zip, enumerate, type({}.items()))
 
 
 def _ask_for_empty(cell: CellType, name: str) -> NoReturn:

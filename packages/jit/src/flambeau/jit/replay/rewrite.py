@@ -168,14 +168,15 @@ class Rewriter(Statements):
             node.body = self.statements(node.body)
         else:
             node.body = self.visit(node.body)
-        if arguments.kwarg:
-            self._note_fresh(node, arguments.kwarg.arg)
+        for packed in (arguments.vararg, arguments.kwarg):
+            if packed:
+                self._note_fresh(node, packed.arg)
         self.scopes.pop()
         self.firsts.pop()
         return node
 
     def _note_fresh(self, node: Any, name: str) -> None:
-        """Each call makes the dict of other keywords."""
+        """Each call makes the tuple of other arguments, and the dict of other keywords."""
         note = self.tell("n", name_of(name))
         if isinstance(node, ast.FunctionDef):
             node.body.insert(0, ast.Expr(note))
@@ -225,7 +226,7 @@ class Rewriter(Statements):
             return self.tell("sl", *parts, at=node)
         if isinstance(node, ast.Tuple):
             node.elts = [self.key(each) for each in node.elts]
-            return node
+            return self.fresh(node)
         if isinstance(node, ast.Starred):
             node.value = self.tell("it", self.visit(node.value))
             return node
@@ -309,6 +310,10 @@ class Rewriter(Statements):
         return self.tell("n", node, at=node)
 
     def visit_List(self, node: Any) -> Any:
+        self.generic_visit(node)
+        return self.fresh(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Tuple(self, node: Any) -> Any:
         self.generic_visit(node)
         return self.fresh(node) if isinstance(node.ctx, ast.Load) else node
 
