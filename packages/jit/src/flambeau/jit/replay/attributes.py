@@ -9,9 +9,9 @@ from typing import Any
 
 from . import modules, trust
 from .reads import MISSING, Reads
-from .trust import VALUES
+from .trust import DICTS, VALUES
 
-CONTAINERS = (list, dict, set, tuple)
+CONTAINERS = (list, *DICTS, set, tuple)
 _METADATA = frozenset({"shape", "ndim", "itemsize", "nbytes", "dtype", "device", "is_cpu",
                        "is_cuda", "is_meta", "requires_grad", "is_leaf", "layout", "is_sparse",
                        "is_quantized", "is_nested", "T", "mT", "H", "mH", "real", "imag", "grad",
@@ -155,7 +155,7 @@ class Attributes:
     def dict_item(self, obj: Any, key: Any) -> Any:
         self.key(key)
         if self.reads.is_inside(obj):
-            return obj[key]
+            return obj[key] if key in obj else self.reads.made(obj[key])    # of a defaultdict
         if not isinstance(key, (str, int, float, type(None))) and not trust.is_tensor(key):
             self.refuse(f"a dict is read with a key of class {type(key).__name__}")
         if key not in obj:
@@ -169,13 +169,15 @@ class Attributes:
         if trust.is_tensor(obj):
             self.native(operator.setitem, (obj, key, value), {})
             return
-        if not self.reads.is_inside(obj) or type(obj) not in (list, dict):
+        if not self.reads.is_inside(obj) or type(obj) not in (list, *DICTS):
             self.refuse(f"an item of a {type(obj).__name__} is written to")
-        self.key(key) if type(obj) is dict else self.argument(key, operator.setitem)
+        self.key(key) if type(obj) in DICTS else self.argument(key, operator.setitem)
         obj[key] = self.iterated(value) if type(key) is slice else value
 
     def key(self, key: Any) -> None:
         """What a dict or a set is asked for, or is given."""
+        if id(key) in self.reads.numbers:
+            self.refuse("item() looks at values")
         if not trust.hashes_plainly(key):
             self.refuse(f"an object of class {type(key).__name__}, which has a hash of its own, is "
                         "a key")

@@ -7,12 +7,12 @@ import operator
 import sys
 from abc import get_cache_token
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
-from . import modules, trust
-from .attributes import CONTAINERS, Attributes, is_ordinary
+from . import making, modules, trust
+from .attributes import CONTAINERS, Attributes
 from .context import ITERATORS, PAIRING, Context
 from .reads import MISSING, Reads
 from .rewrite import TELLING, telling_code
@@ -84,6 +84,8 @@ class Calls(Attributes):
         if trust.is_tensor(obj):
             if not trust.is_plain_tensor(obj):
                 self.refuse(f"a tensor of class {type(obj).__name__} takes part")
+        elif id(obj) in self.reads.numbers:
+            self.refuse("item() looks at values")
         elif type(obj) in (tuple, list) or trust.is_dict(obj):
             self.reads.whole(obj)
             for each in obj.values() if trust.is_dict(obj) else obj:
@@ -94,7 +96,8 @@ class Calls(Attributes):
         elif type(obj) in (slice, frozenset):
             for each in obj if type(obj) is frozenset else (obj.start, obj.stop, obj.step):
                 self.argument(each, fn)
-        elif not trust.is_value(obj) and not isinstance(obj, type) and not trust.is_constant(obj):
+        elif not trust.is_value(obj) and not isinstance(obj, type) and not trust.is_constant(obj) \
+                and not trust.is_plain_member(obj):
             name = getattr(fn, "__name__", str(fn))
             self.refuse(f"{name}() is handed an object of class {type(obj).__name__}")
 
@@ -107,6 +110,8 @@ class Calls(Attributes):
 
     def tested(self, value: Any) -> Any:
         """A value whose truth is asked for."""
+        if id(value) in self.reads.numbers:
+            self.refuse("item() looks at values")
         if trust.is_value(value) or self.reads.is_refused:
             return value
         if trust.is_tensor(value):
@@ -129,8 +134,10 @@ class Calls(Attributes):
         if isinstance(obj, ITERATORS) or type(obj) is set:
             if not self.reads.is_inside(obj):
                 self.refuse(f"a {type(obj).__name__} of outside is used up")
-            has_pairs = isinstance(obj, PAIRING) and fn is not reversed
-            return map(self.reads.made, obj) if has_pairs else obj
+            if isinstance(obj, PAIRING) and fn is not reversed:
+                pairs: Any = obj
+                return (self.reads.made(each) for each in pairs)
+            return obj
         if trust.is_module(obj):
             return modules.members(self, obj)
         self.refuse(f"an object of class {type(obj).__name__} is iterated over")
@@ -154,8 +161,14 @@ class Calls(Attributes):
             return self.call(fn.__func__, (fn.__self__, *args), kwargs)
         if isinstance(fn, FunctionType):
             return self.follow(fn, args, kwargs)
+        if fn is reduce and not kwargs:
+            return making.reduced(self, *args)
+        if trust.is_ufunc(fn) and not kwargs and all(map(trust.is_value, args)):
+            for each in args:
+                self.argument(each, fn)
+            return fn(*args)
         if type(fn) is partial:
-            if self.strict:
+            if self.strict and not self.reads.is_inside(fn):
                 self.refuse("a partial is called, which __setstate__ may change")
             self.reads.whole(fn.keywords)
             for each in (fn.func, fn.args):
@@ -165,7 +178,7 @@ class Calls(Attributes):
         if isinstance(fn, trust.COMPILED):
             return self.call(fn.fn, args, kwargs)
         if isinstance(fn, type):
-            return self.construct(fn, args, kwargs)
+            return making.construct(self, fn, args, kwargs)
         if trust.is_module(fn):
             return modules.call(self, fn, args, kwargs)
         own = self.reads.in_class(type(fn), "__call__")
@@ -183,6 +196,8 @@ class Calls(Attributes):
             return modules.by_protocol(self, fn, args[0])
         if fn is reversed and args and trust.is_tensor(args[0]):
             return self.native(fn, args, kwargs)
+        if fn is float and args and trust.is_tensor(args[0]) and args[0].is_floating_point():
+            return self.number(args[0])
         if fn is len and (type(args[0]) in (list, tuple) or trust.is_dict(args[0])):
             return len(self.reads.whole(args[0]))
         if kwargs.get("key") is not None or fn in (next, iter) and len(args) > 1 \
@@ -245,24 +260,6 @@ class Calls(Attributes):
         telling.__kwdefaults__, telling.__qualname__ = fn.__kwdefaults__, fn.__qualname__
         return telling(*args, **kwargs)
 
-    def construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """``cls(...)``."""
-        if issubclass(cls, BaseException) and cls.__module__ == "builtins":
-            return cls(*args, **kwargs)
-        if trust.is_trusted_class(cls):
-            return self.native(cls, args, kwargs)
-        init = self.reads.in_class(cls, "__init__")
-        plain = type(cls) is type and cls.__new__ is object.__new__ and is_ordinary(cls) \
-            and not hasattr(cls, "__del__")
-        if not plain or not (isinstance(init, FunctionType) or init is object.__init__) \
-                or trust.is_module_class(cls):
-            self.refuse(f"an object of class {cls.__name__} is made")
-            return cls(*args, **kwargs)
-        obj = self.reads.made(object.__new__(cls))
-        if isinstance(init, FunctionType):
-            self.follow(init, (obj, *args), kwargs)
-        return obj
-
     def method(self, obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``obj.name(...)``."""
         if self.reads.is_refused:
@@ -272,6 +269,8 @@ class Calls(Attributes):
         if type(obj) in (list, set, tuple, str, bytes) or trust.is_dict(obj):
             return self.container_method(obj, name, args, kwargs)
         if trust.steps(obj, name):
+            if trust.is_plain_clearing(name, args, kwargs):
+                args, kwargs = (), {}
             if self.tries:
                 self.refuse(f"{name}() may fail in a 'try' statement")
             return self.step(obj, name, args) if not kwargs else self.unstepped(obj, name, kwargs)
@@ -291,13 +290,33 @@ class Calls(Attributes):
         outside = id(obj) in self.reads.tensors or id(obj) in self.reads.sources
         if name == "requires_grad_" and outside:
             self.refuse("requires_grad_() of a tensor of outside")
-        elif name in ("item", "tolist", "numpy"):
+        elif name in ("tolist", "numpy"):
             self.refuse(f"{name}() looks at values")
         elif not trust.is_tensor_method(name):
             self.refuse(f"Tensor.{name}() is not followed")
+        if name == "item":
+            return self.number(obj)
         if name == "backward":
             self.reads.go_back()
         return self.native(getattr(type(obj), name), (obj, *args), kwargs)
+
+    def number(self, tensor: Any) -> Any:
+        """What ``item()`` gives; a float that is no more than returned is read after a replay.
+
+        Python has but one object for each small integer, which tells nothing of where it is from.
+        """
+        if self.reads.is_refused or not trust.is_plain_tensor(tensor) \
+                or not tensor.is_floating_point():
+            self.refuse("item() looks at values")
+            return tensor.item()
+        kept = tensor.detach().clone()      # it may be written to before the call ends
+        self.reads.recording.pause()
+        try:
+            value = kept.item()
+        finally:
+            self.reads.recording.resume()
+        self.reads.numbers[id(value)] = (value, kept)
+        return value
 
     def container_method(self, obj: Any, name: str, args: tuple[Any, ...],
                          kwargs: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
 from types import CellType, FunctionType, GeneratorType
 from typing import Any, NoReturn
@@ -22,9 +23,10 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 ITERATORS: tuple[type, ...] = (
     zip, enumerate, reversed, map, GeneratorType, type(iter([])), type(iter(())),
     type(iter(range(0))), type(iter({})), type(iter({}.values())), type(iter({}.items())),
-    type(reversed([])), *_VIEWS)
+    type(reversed([])), filter, itertools.chain, itertools.product, itertools.zip_longest, *_VIEWS)
 #: Those that make a tuple for each item.
-PAIRING: tuple[type, ...] = (zip, enumerate, type({}.items()))
+PAIRING: tuple[type, ...] = (zip, enumerate, itertools.product, itertools.zip_longest,
+                             type({}.items()))
 
 
 def _ask_for_empty(cell: CellType, name: str) -> NoReturn:
@@ -120,6 +122,16 @@ class Context:
             return found if sign == "in" else not found
         return self.calls.operate(_COMPARE[sign], left, right)
 
+    def kc(self, signs: tuple[str, ...], left: Any, *others: Any) -> Any:
+        """A chain of comparisons; what stands behind the first sign is computed when it is due."""
+        for sign, make in zip(signs, others, strict=True):
+            right = make()
+            result = self.k(sign, left, right)
+            if make is others[-1] or not self.t(result):
+                break
+            left = right
+        return result
+
     def _identity(self, sign: str, left: Any, right: Any) -> bool:
         simple = (bool, type(None), type(...), type(NotImplemented))
         for each in (left, right):
@@ -135,6 +147,8 @@ class Context:
 
     def fm(self, value: Any) -> Any:
         """A value that is formatted."""
+        if id(value) in self.reads.numbers:
+            self.calls.refuse("item() looks at values")
         if not trust.is_value(value) and not isinstance(value, type) \
                 and not trust.is_constant(value):
             self.reads.refuse(f"an object of class {type(value).__name__} is formatted")

@@ -35,6 +35,8 @@ class Reads:
         self.guards = guards
         self.seen: set[tuple[Any, ...]] = set()
         self.inside: dict[int, Any] = {}        # what the call made itself, by address
+        #: Numbers that were read from tensors, by address: each, and the tensor.
+        self.numbers: dict[int, tuple[Any, Any]] = {}
         self.kept: list[Any] = []               # so that addresses stay theirs
         self.tensors: dict[int, Any] = {}       # those of outside, by address
         self.sources: dict[int, Any] = {}       # those that are arguments
@@ -71,6 +73,7 @@ class Reads:
         self.recording.refuse(why)
         self.guards.let_go()
         self.inside.clear()
+        self.numbers.clear()
 
     @property
     def is_refused(self) -> bool:

@@ -210,6 +210,8 @@ class Recorder:
             if obj.requires_grad:
                 self.spent.append((self.result(obj), way))
             return ("result", self.result(obj))
+        if id(obj) in self.reads.numbers:
+            return ("number", self.result(self.reads.numbers[id(obj)][1]))
         if isinstance(obj, VALUES) or trust.is_constant(obj):
             return ("object", obj)
         kind = type(obj)
@@ -231,6 +233,7 @@ class Recorder:
             returned = self.returned(result)
             self._keep_graph()
         self.reads.inside.clear()
+        self.reads.numbers.clear()
         self._check_end()
         if not self.reads.is_refused:
             try:

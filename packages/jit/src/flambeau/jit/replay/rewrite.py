@@ -281,12 +281,9 @@ class Rewriter(Statements):
         operands = [node.left, *node.comparators]
         if len(operands) == 2:
             return self.compare(node.ops[0], operands[0], operands[1], node)
-        if not all(isinstance(each, (ast.Name, ast.Constant)) for each in operands):
-            raise NoSource("a chain of comparisons is followed only between names and constants")
-        parts = [self.compare(op, copy.deepcopy(a), copy.deepcopy(b), node)
-                 for op, a, b in zip(node.ops, operands, operands[1:], strict=False)]
-        parts = [self.tell("t", part) for part in parts[:-1]] + parts[-1:]
-        return ast.copy_location(ast.BoolOp(ast.And(), parts), node)
+        signs = ast.Tuple([self.text(SIGNS[type(op)]) for op in node.ops], ast.Load())
+        later = [ast.Lambda(_plain_arguments([]), self.visit(each)) for each in operands[1:]]
+        return self.tell("kc", signs, self.visit(operands[0]), *later, at=node)
 
     def compare(self, op: Any, left: Any, right: Any, at: Any) -> Any:
         """One comparison."""

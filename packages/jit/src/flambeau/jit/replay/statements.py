@@ -115,10 +115,13 @@ class Statements(ast.NodeTransformer):
         elif isinstance(target, ast.Name):
             return [ast.copy_location(ast.Assign([target], value), at)]
         elif isinstance(target, ast.Starred):
-            raise NoSource("a star in a target is not followed")
+            return self.store(target.value, self.tell("n", value), at)
         else:
             names = [self.temporary() for _ in target.elts]
-            inner = ast.Tuple([name_of(name, True) for name in names], ast.Store())
+            inner = ast.Tuple([ast.Starred(name_of(name, True), ast.Store())
+                               if isinstance(each, ast.Starred) else name_of(name, True)
+                               for each, name in zip(target.elts, names, strict=True)],
+                              ast.Store())
             made: list[Any] = [ast.copy_location(
                 ast.Assign([inner], self.tell("u", value)), at)]
             for each, name in zip(target.elts, names, strict=True):

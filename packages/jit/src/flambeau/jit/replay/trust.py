@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from abc import ABCMeta
+from collections import OrderedDict, defaultdict
+from contextlib import nullcontext
 from enum import Enum
 from functools import cache
 from types import FunctionType, MethodDescriptorType, MethodType, UnionType
@@ -41,6 +43,7 @@ _METHODS = frozenset({
 #: Objects that cannot change.
 VALUES = (int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range,
           slice, frozenset)
+DICTS = (dict, OrderedDict, defaultdict)
 
 
 def is_tensor(obj: object) -> bool:
@@ -70,7 +73,7 @@ def is_sequence(obj: Any) -> bool:
 def is_dict(obj: Any) -> bool:
     """Whether an object is a dict, or the members of a module, which are read like one."""
     kind = type(obj)
-    return kind is dict or kind.__name__ == "Members" \
+    return kind in DICTS or kind.__name__ == "Members" \
         and own_module(kind) == "flambeau.nn.modules.module._members"
 
 
@@ -87,6 +90,17 @@ def is_constant(obj: Any) -> bool:
     """Whether an object of Flambeau cannot change, or only by what operators do."""
     return type(obj).__name__ in _CONSTANTS and own_module(type(obj)).startswith("flambeau") \
         or isinstance(obj, Size)
+
+
+def is_ufunc(fn: Any) -> bool:
+    """Whether a function is one of NumPy's that reads nothing but numbers it is given."""
+    return (type(fn).__module__, type(fn).__name__) == ("numpy", "ufunc")
+
+
+def is_plain_member(obj: Any) -> bool:
+    """Whether an object is a member of an enumeration that is compared by identity."""
+    return isinstance(obj, Enum) and type(obj).__eq__ is object.__eq__ \
+        and type(obj).__hash__ is Enum.__hash__
 
 
 def is_fixed_attribute(obj: Any, name: str) -> bool:
@@ -124,7 +138,8 @@ def asks_registry(cls: Any) -> bool:
 
 def is_mode(obj: Any) -> bool:
     """Whether an object is a mode of the program, such as ``no_grad()``."""
-    return own_module(type(obj)).startswith("flambeau.autograd")
+    return own_module(type(obj)).startswith("flambeau.autograd") \
+        or type(obj) is nullcontext and obj.enter_result is None
 
 
 def uncovered(fn: Any) -> Any:
@@ -306,6 +321,11 @@ def is_list_of_modules(module: Any) -> bool:
 
 
 # ---- optimizers --------------------------------------------------------------------------------
+def is_plain_clearing(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is ``zero_grad(set_to_none=True)``, which is ``zero_grad()``."""
+    return name == "zero_grad" and (args, kwargs) in [((True,), {}), ((), {"set_to_none": True})]
+
+
 def steps(obj: Any, name: str) -> bool:
     """Whether a method takes a step that is taken anew at every replay: it is Python that changes
     numbers of its own, and tensors in place."""

@@ -228,9 +228,15 @@ int fl_program::make_graph(fl_running &now) {
                                    (fl_tensor **)now.held.data()) : 0;
 }
 
+static PyObject *number_of(PyObject *tensor) {
+    return tensor ? PyObject_CallMethod(tensor, "item", nullptr) : nullptr;
+}
+
 PyObject *fl_program::build(const fl_returned &r, fl_running &now) {
     if (r.kind == FL_GIVES_RESULT)
         return Py_XNewRef((PyObject *)result((size_t)r.index, now));
+    if (r.kind == FL_GIVES_NUMBER)
+        return number_of((PyObject *)result((size_t)r.index, now));
     if (r.kind == FL_GIVES_SOURCE)
         return Py_NewRef((PyObject *)now.sources[r.index]);
     if (r.kind == FL_GIVES_OBJECT)

@@ -224,12 +224,15 @@ int fl_program::add_result(PyObject *o) {
     return 0;
 }
 
-/* ("result", i), ("source", i), ("object", o), or a tuple, list or dict of such */
+/* ("result", i), ("number", i): what a result's item() gives, ("source", i), ("object", o), or a
+ * tuple, list or dict of such */
 int fl_program::add_returned(PyObject *o, fl_returned &to) {
     const char *kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(o, 0));
     PyObject *what = PyTuple_GET_ITEM(o, 1);
-    if (!strcmp(kind, "result") || !strcmp(kind, "source")) {
-        to.kind = kind[0] == 'r' ? FL_GIVES_RESULT : FL_GIVES_SOURCE;
+    if (!strcmp(kind, "result") || !strcmp(kind, "number") || !strcmp(kind, "source")) {
+        to.kind = kind[0] == 'r'   ? FL_GIVES_RESULT
+                  : kind[0] == 'n' ? FL_GIVES_NUMBER
+                                   : FL_GIVES_SOURCE;
         to.index = PyLong_AsLongLong(what);
         return 0;
     }

@@ -50,8 +50,8 @@ struct fl_result {
     std::vector<PyObject *> nodes;  /* histories that were used up, one for each that is alive */
 };
 
-enum fl_shape_kind { FL_GIVES_RESULT, FL_GIVES_SOURCE, FL_GIVES_OBJECT, FL_GIVES_TUPLE,
-                     FL_GIVES_LIST, FL_GIVES_DICT };
+enum fl_shape_kind { FL_GIVES_RESULT, FL_GIVES_NUMBER, FL_GIVES_SOURCE, FL_GIVES_OBJECT,
+                     FL_GIVES_TUPLE, FL_GIVES_LIST, FL_GIVES_DICT };
 struct fl_returned {
     fl_shape_kind kind;
     int64_t index = 0;
