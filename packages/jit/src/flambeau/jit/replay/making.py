@@ -34,16 +34,13 @@ def construct(calls: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _of_library(calls: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if cls is partial:
-        made = cls(*args, **kwargs)
-        for each in (made.args, made.keywords):
-            calls.reads.made(each)
-        return calls.reads.made(made)
-    if cls is defaultdict and args:
-        if args[0] not in _FACTORIES:
-            calls.refuse("a defaultdict calls a function")
-        return calls.reads.made(cls(args[0], *map(calls.iterated, args[1:]), **kwargs))
-    return calls.reads.made(cls(*map(calls.iterated, args), **kwargs))
+    if cls is defaultdict and args and args[0] not in _FACTORIES:
+        calls.refuse("a defaultdict calls a function")
+    taken = 1 if cls is defaultdict else len(args) if cls is partial else 0
+    made: Any = cls(*args[:taken], *map(calls.iterated, args[taken:]), **kwargs)
+    for each in (made.args, made.keywords) if isinstance(made, partial) else ():
+        calls.reads.made(each)
+    return calls.reads.made(made)
 
 
 def _is_named_tuple(cls: Any, init: Any) -> bool:
