@@ -1,5 +1,6 @@
 """Regions of several operators over every kind of operand, against the interpreter bit for bit."""
 
+import itertools
 import os
 import platform
 import subprocess
@@ -10,6 +11,7 @@ from graphs import node, ops_of, value
 from replay import same
 
 import flambeau
+from flambeau import jit
 from flambeau.core.formula import parse
 from flambeau.core.formula.lower import lower
 from flambeau.jit import bridge
@@ -20,7 +22,7 @@ from flambeau.jit.ir import Graph, Node
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.engine import machine_code
 from flambeau.jit.llvm.fused import FusedRunner
-from flambeau.jit.llvm.grid import contiguous_strides, make_grid, result_strides
+from flambeau.jit.llvm.grid import contiguous_strides, make_grid
 from flambeau.jit.llvm.kernel import kernel_text
 from flambeau.jit.llvm.machine import Machine, machine
 from flambeau.jit.opset import FUSED
@@ -286,13 +288,26 @@ def test_grid():
     assert (strided.inner, strided.steps) == (12, "sc")
 
 
-def test_result_strides_are_the_cores():
-    shapes = [(4, 3), (2, 3, 4)]
-    for shape in shapes:
-        x = flambeau.randn(shape)
-        for view in (x, x.transpose(0, 1), x[:, :1].expand(x.shape), x.transpose(-1, -2)):
-            geometry = [(tuple(view.shape), view.stride())]
-            assert result_strides(view.shape, geometry) == view.exp().stride()
+ORDERS = [lambda x: x, lambda x: x.reshape(2, 4, 3).transpose(1, 2),
+          lambda x: x.reshape(3, 2, 4).transpose(0, 1), lambda x: x[:, :1].expand(2, 3, 4)]
+
+
+@pytest.mark.parametrize("orders", list(itertools.product(range(4), repeat=2)))
+def test_results_lie_as_the_cores(orders):
+    one, other = (ORDERS[k] for k in orders)
+
+    def function(x, y):
+        x, y = one(x), other(y)
+        return (x + y.mean(-1, keepdim=True)) * y, (y * 2 + x).exp() - y
+
+    x, y = flambeau.randn(2, 3, 4), flambeau.randn(2, 3, 4)
+    program = jit.trace(function, (x, y), dynamic=False)
+    assert FUSED in ops_of(program.graph)
+    for found, wanted in zip(program(x, y), function(x, y), strict=True):
+        assert found.stride() == wanted.stride() and bridge.same_bits(found, wanted)
+
+
+def test_strides_of_c_order():
     assert contiguous_strides((2, 3, 4)) == (12, 4, 1)
 
 

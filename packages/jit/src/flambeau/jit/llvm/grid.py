@@ -83,33 +83,6 @@ def broadcast_strides(
     return tuple(found)
 
 
-def result_strides(
-    shape: Sequence[int], operands: Sequence[tuple[Sequence[int], Sequence[int]]]
-) -> tuple[int, ...]:
-    """The strides, in elements, the core would give a pointwise result.
-
-    The memory order of the first operand of this shape, unless one of them is C-contiguous.
-
-    Args:
-        shape: the result's sizes.
-        operands: shape and strides of each.
-    """
-    plain = contiguous_strides(shape)
-    full = [tuple(strides) for own, strides in operands if tuple(own) == tuple(shape)]
-    if not full or any(_same_memory(shape, strides, plain) for strides in full):
-        return plain
-    model = full[0]
-    if any(stride == 0 and size != 1 for size, stride in zip(shape, model, strict=True)):
-        return plain
-    order = sorted(range(len(shape)), key=lambda d: -model[d])
-    found = [0] * len(shape)
-    step = 1
-    for d in reversed(order):
-        found[d] = step
-        step *= max(shape[d], 1)
-    return tuple(found)
-
-
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides of C order, in elements."""
     found, step = [], 1
@@ -117,7 +90,3 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
         found.append(step)
         step *= max(size, 1)
     return tuple(reversed(found))
-
-
-def _same_memory(shape: Sequence[int], one: Sequence[int], other: Sequence[int]) -> bool:
-    return all(a == b or size == 1 for size, a, b in zip(shape, one, other, strict=True))
