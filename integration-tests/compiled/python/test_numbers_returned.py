@@ -146,6 +146,17 @@ def test_numbers_that_decide_something_are_read_by_python(fn):
         assert same(flat(run(x)), flat(fn(x))), k
 
 
+@pytest.mark.parametrize("fn", [alone, by_float, in_containers, through_functions],
+                         ids=lambda fn: fn.__name__)
+def test_graphs_for_backends_have_no_numbers(fn):
+    run = flambeau.compile(fn, backend=lambda graph, inputs: graph.forward)
+    with pytest.warns(UserWarning, match=r"item\(\) looks at values"):
+        run(flambeau.ones(4))
+    for k in range(3):
+        x = flambeau.arange(4.0) + k
+        assert same(flat(run(x)), flat(fn(x)))
+
+
 def test_a_training_step_returns_its_loss():
     """As it is written everywhere, with the same losses and weights."""
     def make():
