@@ -27,7 +27,7 @@ SPECIAL = """lgamma digamma trigamma igamma igammac zeta i0 i0e i1 i1e modified_
     modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 bessel_j0 bessel_j1
     bessel_y0 bessel_y1 spherical_bessel_j0 airy_ai erfcx ndtri log_ndtr mvlgamma multigammaln"""
 BITS = "frexp nextafter_wide nextafter_narrow gcd lcm view.dtype view_as_complex"
-VALUES = "histc bincount_of histogram_of repeat_indices row_order"
+VALUES = "histc check_probabilities bincount_of histogram_of repeat_indices row_order"
 OTHERS = """amp_unscale as_strided csr_product sampled_product matrix_exp fractional_indices
     pad_by_grad standard_gamma_grad dirichlet_grad diag diagflat diagonal_copy linalg_diagonal
     trace corrcoef"""

@@ -138,6 +138,23 @@ def test_errors_are_pythons(fn):
         assert str(compiled.value) == str(eager.value)
 
 
+def of_probabilities(x, y):
+    return F.binary_cross_entropy(x * 1, y)
+
+
+def test_probabilities_are_checked_in_replays():
+    run = flambeau.compile(of_probabilities, replay=True)
+    y = flambeau.tensor([0.0, 1.0])
+    for value in (0.25, 0.5, 0.75, 1.0, 0.0):
+        x = flambeau.tensor([0.25, value])
+        assert run(x, y).equal(of_probabilities(x, y))
+    assert run.explain().startswith("replayed")
+    for value in (1.5, -0.25, float("nan")):
+        with pytest.raises(RuntimeError, match=f"between 0 and 1, got {value:g} at position 1"):
+            run(flambeau.tensor([0.25, value]), y)
+    assert run(x, y).equal(of_probabilities(x, y))
+
+
 SCALE = 2.0
 
 

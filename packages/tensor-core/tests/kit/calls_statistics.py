@@ -156,4 +156,5 @@ STATISTICS = {
 #: Rows without a call here, and the test that covers each.
 STATISTICS_ELSEWHERE = {
     "norm_of": "norm", "bincount_of": "bincount", "histogram_of": "histogram",
+    "check_probabilities": "binary_cross_entropy",
 }

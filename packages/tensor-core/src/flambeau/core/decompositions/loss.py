@@ -11,6 +11,10 @@ from flambeau.core.dtypes import dtypes
 _MEAN, _SUM = 1, 2
 
 
+def check_probabilities(x):
+    return ops.all(ops.logical_and(x >= 0, x <= 1))
+
+
 # ---- classes -------------------------------------------------------------------------------------
 def _weights(weight, scores, dim):
     """A factor for each class: the weights, or 1."""

@@ -187,6 +187,11 @@ def histogram_of(points, edges, weight):
     return np.histogramdd(points, edges, weights=weight)[0]
 
 
+@kernel("check_probabilities")
+def check_probabilities(x):
+    return np.all((x >= 0) & (x <= 1))
+
+
 def _drawn_on_cpu(key: str):
     """A random definition of parameters that are tensors, by the CPU's kernel."""
     def run(args, outs):

@@ -69,6 +69,7 @@ BY_KEY = {
     "median.dim": _order((0, False), (-1, True)), "nanmedian.dim": _order((0, True), (1, False)),
     "kthvalue": _order((2, 0, False), (3, -1, True)), "mode": _order((0, False), (-1, True)),
     "histc": lambda m: [(m.array(3, 20), 5, -2, 3), (m.array(60), 3, 0, 0)] if _floats(m) else [],
+    "check_probabilities": lambda m: [(abs(m.array(3, 4)) / 4,)] if _floats(m) else [],
     "bincount_of": lambda m: [(np.abs(m.array(30)).astype(m.numpy_dtype), w, 15)
                               for w in (None, m.rng.random(30))] if _whole(m) else [],
     "csr_product": lambda m: [(np.array([0, 2, 2, 5]), np.array([3, 0, 1, 1, 2]), m.array(5),

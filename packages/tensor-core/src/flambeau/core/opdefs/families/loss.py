@@ -1,5 +1,5 @@
 """Losses."""
-from flambeau.core.opdefs.make import composite, helper, pointwise
+from flambeau.core.opdefs.make import composite, helper, kernel, pointwise
 
 _NN = ("nn",)
 _LOSS = "Str reduction='mean'"
@@ -55,6 +55,9 @@ OPDEFS = (
                     " - target * maximum(log(self), -100)",
               forms=(), derive=False, domain=(0.05, 0.95),
               doc="``-(y * log(x) + (1 - y) * log(1 - x))``, logarithms at least -100."),
+    kernel("check_probabilities(Tensor self)", forms=(), out=False, differentiable=False,
+           doc="True; an error where an element is outside of 0 to 1.", raises_on_values=True,
+           decomposes=True),
     pointwise("huber_terms(Tensor self, Tensor target, Scalar delta=1.0)",
               float="0.5 * (self - target) * (self - target) if abs(self - target) < delta"
                     " else delta * (abs(self - target) - 0.5 * delta)",
