@@ -51,6 +51,7 @@ _NAMES = {
     "nextafter_wide": torch.nextafter,
     "nextafter_narrow": torch.nextafter,
     "replace_nonfinite": lambda x: torch.nan_to_num(x, 0, 0, 0),
+    "round_by": lambda x: torch.round(x, decimals=2),
     "softshrink_by": torch.nn.functional.softshrink,
     "softsign_of": torch.nn.functional.softsign, "elu_scaled": torch.nn.functional.elu,
     "threshold_at": lambda x: torch.threshold(x, 0, 0),

@@ -141,6 +141,7 @@ FLOAT = {
     "sinc": _sinc, "sgn": lambda x: np.where(np.isnan(x), 0, np.sign(x)),
     "angle_of": lambda x: np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0)),
     "replace_nonfinite": lambda x: np.where(np.isfinite(x), x, 0.0),
+    "round_by": lambda x: np.rint(x * 100) / 100,
     # ---- activations
     "hardsigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
     "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,

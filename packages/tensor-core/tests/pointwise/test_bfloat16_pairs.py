@@ -104,3 +104,10 @@ def test_powers_of_bools():
     x = flambeau.tensor([False, True])
     for exponent in (2, 3):
         assert (x ** exponent).tolist() == [0, 1] and (x ** exponent).dtype is flambeau.int64
+
+
+def test_one_over_every_bfloat16():
+    same(EVERY.reciprocal(), 1 / EVERY.float())
+    same(EVERY[:77].reciprocal(), 1 / EVERY[:77].float())
+    same(EVERY[::3].reciprocal(), 1 / EVERY[::3].float())
+    same(EVERY.clone().reciprocal_(), 1 / EVERY.float())

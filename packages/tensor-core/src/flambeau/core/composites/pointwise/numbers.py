@@ -118,11 +118,10 @@ def round__decimals(x, decimals):
                            "convert with x.float() first")
     if decimals == 0:
         return _op["round"](x)
-    scale, wide = 10.0 ** min(abs(decimals), 308), _widened(x)
+    scale = 10.0 ** min(abs(decimals), 308)
     if decimals > 0:
-        rounded = _op["div"](_op["round"](_op["mul"](wide, scale)), scale)
-    else:
-        rounded = _op["mul"](_op["round"](_op["div"](wide, scale)), scale)
+        return _op["round_by"](x, scale)
+    rounded = _op["mul"](_op["round"](_op["div"](_widened(x), scale)), scale)
     return _op["cast"](rounded, x.dtype)
 
 

@@ -39,7 +39,7 @@ int kernel_of(uint32_t index) {
 }
 
 /* An operator of one operand as one of two, beside a number or beside itself. */
-enum Beside { NOTHING, ZERO, ONES, ITSELF };
+enum Beside { NOTHING, ZERO, ONE, ONES, ITSELF };
 struct Form {
     int kernel;
     Beside left;
@@ -79,7 +79,11 @@ int half_kernel_of(uint32_t index) {
 
 /* Of relu 0 comes first, and is kept beside -0. */
 Form half_form_of(uint32_t index) {
-    return index == FL_OP_relu ? Form{FL_HALF_MAX, ZERO} : Form{half_kernel_of(index), NOTHING};
+    switch (index) {
+    case FL_OP_relu: return {FL_HALF_MAX, ZERO};
+    case FL_OP_reciprocal: return {FL_HALF_DIV, ONE};
+    }
+    return {half_kernel_of(index), NOTHING};
 }
 
 int column_of(int dtype) {
@@ -220,7 +224,7 @@ fl_value beside(Beside what, const fl_value &operand, int dtype) {
         return operand;
     fl_value v = {};
     v.tag = FL_INT;
-    v.i = what == ZERO ? 0 : dtype == FL_U8 ? UINT8_MAX : -1;
+    v.i = what == ZERO ? 0 : what == ONE ? 1 : dtype == FL_U8 ? UINT8_MAX : -1;
     return v;
 }
 

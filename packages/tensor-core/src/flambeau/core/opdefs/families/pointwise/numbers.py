@@ -87,6 +87,8 @@ OPDEFS = (
                     " - zero_point) * scale",
               forms=(), derive=False,
               doc="What quantization to integers and back leaves of the values."),
+    pointwise("round_by(Tensor self, Scalar scale=100)", float="rint(self * scale) / scale",
+              forms=(), doc="Rounds to a multiple of ``1 / scale``, halves to even."),
     composite("round[decimals](Tensor self, *, Int decimals)", inplace=True,
               aliases=("special.round",), doc="Rounds to so many decimals, halves to even.",
               exact_out=True, overlap="partial"),
