@@ -47,6 +47,8 @@ PROGRAMS = {
     "further_models": ("", "the main use", 1e-4),
     "further_fields": ("", "the main use", 1e-4),
     "further_ground": ("", "the main use", 1e-4),
+    "further_wider": ("", "the main use", 1e-4),
+    "further_reach": ("", "the main use", 1e-4),
     "torchmetrics_metrics": ("torchmetrics", "metrics of all kinds, their states, wrappers", 1e-4),
     "geometric_layers": ("torch-geometric", "20 layers on edges, COO, CSR and dense matrices, "
                          "batches, training", 1e-4),
