@@ -134,6 +134,16 @@ def test_a_path_for_every_other_size_is_refused():
                        fl.rand(1, 3, 40, 50), input_names=["x"], dynamic_axes={"x": {3: "w"}})
 
 
+def test_an_example_in_another_order_of_memory():
+    """As images of files lie, with their colours last."""
+    def function(x):
+        return x[0][x[0] > 0.5], x[:, 1:]
+
+    image = fl.rand(20, 30, 3).permute(2, 0, 1)
+    model = fl.onnx.export(function, image, input_names=["x"], dynamic_axes={"x": {1: "h", 2: "w"}})
+    check(function, model, (fl.rand(3, 17, 40),))
+
+
 def test_sizes_that_are_others_and_a_number():
     """As of a cache of keys, and the mask of all: the function does not ask for others."""
     def attend(x, mask, past):

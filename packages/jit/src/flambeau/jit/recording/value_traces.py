@@ -87,8 +87,8 @@ def trace_with_value_sizes(fn: Callable[..., Any], args: Sequence[Any], kwargs: 
         graph, gives = session.with_value_sizes(base)
         session.check_arrays(graph, base)
         program = Program(graph, takes, gives, getattr(fn, "training", None))
-        verify(fn, program, examples, [{} for _ in examples], {}, thorough=False,
-               to_bits=not session.value_sizes.is_told)
+        verify(fn, program, [each.contiguous() for each in examples], [{} for _ in examples], {},
+               thorough=False, to_bits=not session.value_sizes.is_told)
     finally:
         session.restore()
     return Found(program, session.elements, session.sizes, session.fixed_sizes)
