@@ -22,7 +22,7 @@ from flambeau.core.io.unusual_tensors import (
 STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
              "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
              "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
-_UNTYPED = "uint8"
+_UNTYPED = Named("uint8")
 _PLAIN = "torch.Tensor"
 _MOST_COMPUTED = 8      # numbers for each byte of the file
 
@@ -67,8 +67,7 @@ class StoredTensors:
         if not isinstance(found, Storage):
             return found
         if found.shown is None:
-            untyped = identity[1].name is _UNTYPED
-            name = None if untyped else found.flat.dtype.name
+            name = None if identity[1] is _UNTYPED else found.flat.dtype.name
             found.shown = storage_over(found.flat, name)
             self.shown[id(found.shown)] = found.shown, found
         return found.shown
@@ -90,8 +89,8 @@ class StoredTensors:
     def _names(self) -> dict[str, Any]:
         names = {f"torch.{name}Storage": dtype for name, dtype in STORAGES.items()}
         names |= {f"torch.{name}Storage": dtype for name, dtype in quantized.STORAGES.items()}
-        names["torch.storage.UntypedStorage"] = _UNTYPED
         table: dict[str, Any] = {name: Named(dtype) for name, dtype in names.items()}
+        table["torch.storage.UntypedStorage"] = _UNTYPED
         table |= {f"torch.{d.name}": d for d in _core.all_dtypes() + _core.quantized_dtypes()}
         table |= {f"torch.{name}": name for name in quantized.SCHEMES}
         functions = {"torch._utils._rebuild_tensor": self._tensor,

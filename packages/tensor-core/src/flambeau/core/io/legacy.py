@@ -52,11 +52,10 @@ class _Legacy(StoredTensors):
         self.is_computed = False                  # something is made of elements
 
     def read(self) -> Any:
-        program = bytes(self.source.part(0, self.source.size))
         setting, at, found, starts = self.setting(), 0, [], []
         for _ in range(5):
             starts.append(at)
-            made, at = run_from(program, at, setting)
+            made, at = run_from(self.source, at, setting)
             found.append(made)
         magic, version, machine, obj, keys = found
         keys = texts(keys)
@@ -68,7 +67,7 @@ class _Legacy(StoredTensors):
         for key in keys:
             at = self._fill(key, at)
         self.source.end, self.is_filled = at, True
-        return run_from(program, starts[3], setting)[0] if self.is_computed else obj
+        return run_from(self.source, starts[3], setting)[0] if self.is_computed else obj
 
     def _sparse(self, kind: Any, parts: Any) -> Any:
         return super()._sparse(kind, parts) if self._is_ready() else functions["zeros"](())

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from flambeau.core.io.errors import FileError, fail
 from flambeau.core.io.objects import member
 from flambeau.core.io.permission import Permission
+from flambeau.core.io.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MARK = object()
 _MAX_BYTES = 1 << 28
+_FIRST_BYTES = 1 << 16          # that are read of a file before the length of its pickle is known
 _MAX_INTEGER_BYTES = 4096
 _MOST_COPIED = 8                # elements for each byte of the program
 _SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
@@ -58,21 +60,24 @@ class Setting(NamedTuple):
 
 def run(program: bytes, setting: Setting) -> object:
     """The object that ``program`` builds."""
-    return run_from(program, 0, setting)[0]
-
-
-def run_from(program: bytes, start: int, setting: Setting) -> tuple[Any, int]:
-    """The object that a program builds which begins at ``start``, and where the program ends."""
     if len(program) > _MAX_BYTES:
         fail(f"a pickle of {len(program)} bytes; {_MAX_BYTES} are the limit")
-    machine = _Machine(program, start, setting)
+    return run_from(Source(memoryview(program)), 0, setting)[0]
+
+
+def run_from(source: Source, start: int, setting: Setting) -> tuple[Any, int]:
+    """The object that a program builds which begins at ``start``, and where the program ends.
+
+    What lies behind the program is not read, but for some bytes: it may be gigabytes of elements.
+    """
+    machine = _Machine(source, start, setting)
     try:
-        return machine.run(), machine.at
+        return machine.run(), start + machine.at
     except (IndexError, struct.error):
-        fail(f"the pickle is damaged or cut off at byte {machine.at}")
+        fail(f"the pickle is damaged or cut off at byte {start + machine.at}")
     except (TypeError, ValueError, KeyError, OverflowError, AttributeError,
             RuntimeError) as error:
-        _pass_on(error, machine.at)
+        _pass_on(error, start + machine.at)
 
 
 def _pass_on(error: Exception, at: int) -> NoReturn:
@@ -84,16 +89,20 @@ def _pass_on(error: Exception, at: int) -> NoReturn:
 class _Machine:
     """Program, stack and memory. An instruction is a function in ``_INSTRUCTIONS``."""
 
-    def __init__(self, program: bytes, start: int, setting: Setting) -> None:
-        self.program = program
-        self.at = start
+    def __init__(self, source: Source, start: int, setting: Setting) -> None:
+        self.source = source
+        self.start = start
+        self.program = b""                    # the bytes from ``start`` on that have been read
+        self.at = 0
         self.stack: list = []
         self.memo: dict[int, object] = {}
         self.setting = setting
-        self.room = _MOST_COPIED * len(program) + 4096
+        self.room = _MOST_COPIED * min(source.size - start, _MAX_BYTES) + 4096
 
     def run(self):
         while True:
+            if self.at == len(self.program):
+                self.read_to(self.at + 1)
             code = self.program[self.at]
             self.at += 1
             if code == 0x2E:                  # stop
@@ -104,9 +113,21 @@ class _Machine:
                      "one that data needs; the file is damaged or holds more than data")
             step(self)
 
-    def take(self, size: int) -> bytes:
-        if size < 0 or self.at + size > len(self.program):
+    def read_to(self, end: int) -> None:
+        """Read on, at least up to ``end``; twice as much each time, so that all is read twice."""
+        there = self.source.size - self.start
+        if end > there:
             raise IndexError
+        if end > _MAX_BYTES:
+            fail(f"a pickle of more than {_MAX_BYTES} bytes, which are the limit")
+        size = min(max(end, 2 * len(self.program), _FIRST_BYTES), there, _MAX_BYTES)
+        self.program = bytes(self.source.part(self.start, self.start + size))
+
+    def take(self, size: int) -> bytes:
+        if size < 0:
+            raise IndexError
+        if self.at + size > len(self.program):
+            self.read_to(self.at + size)
         piece = self.program[self.at:self.at + size]
         self.at += size
         return piece
@@ -115,7 +136,8 @@ class _Machine:
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def line(self) -> str:
-        end = self.program.index(b"\n", self.at)
+        while (end := self.program.find(b"\n", self.at)) < 0:
+            self.read_to(len(self.program) + 1)
         return self.take(end + 1 - self.at)[:-1].decode()
 
     def pop(self):

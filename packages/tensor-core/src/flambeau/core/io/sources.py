@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from flambeau.core.io.errors import fail
 from flambeau.core.io.paths import path_of
 
+_UNPACKING = frozenset(("bz2", "compression", "gzip", "lzma", "zipfile"))     # modules of the files
+
 
 class Source:
     """Bytes in memory or in a mapping."""
@@ -49,14 +51,70 @@ class FileSource(Source):
         return memoryview(memory)
 
 
+class OpenSource(Source):
+    """A file that a program has opened, from where it is on; only the wanted parts are read.
+
+    Args:
+        file: Anything with ``read``, ``seek`` and ``tell``; ``readinto`` is used where it is.
+
+    Raises:
+        OSError, ValueError, AttributeError: The file only goes forward.
+    """
+
+    def __init__(self, file) -> None:
+        self.file = file
+        self.start = file.tell()
+        file.seek(0, os.SEEK_END)
+        self.size = file.tell() - self.start
+        file.seek(self.start)
+
+    def _part(self, start: int, end: int) -> memoryview:
+        self.file.seek(self.start + start)
+        memory = memoryview(bytearray(end - start))
+        done = 0
+        while done < len(memory):       # a read may give less than is there
+            count = _read_into(self.file, memory[done:])
+            if not count:
+                fail("the file became shorter while it was read")
+            done += count
+        return memory
+
+
+def _read_into(file, memory: memoryview) -> int:
+    """Read what fits from a file; how many bytes were read."""
+    if hasattr(file, "readinto"):
+        return file.readinto(memory)
+    read = file.read(len(memory))
+    memory[:len(read)] = read
+    return len(read)
+
+
+def _opened(f) -> Source:
+    """The bytes of an open file; all of them at once where going back means to start again."""
+    if type(f).__module__.partition(".")[0] not in _UNPACKING:
+        try:
+            return OpenSource(f)
+        except (OSError, ValueError, AttributeError):
+            pass                        # a pipe or a socket
+    return Source(memoryview(bytearray(f.read())))
+
+
+def _leave(f, source: Source) -> None:
+    """Move an open file to what was saved after the object, where the format says so."""
+    end = source.size if source.end is None else source.end
+    if isinstance(source, OpenSource):
+        f.seek(source.start + end)
+    elif end < source.size and getattr(f, "seekable", bool)():
+        f.seek(end - source.size, os.SEEK_CUR)
+
+
 @contextmanager
 def open_source(f, mapped: bool):
     """The ``Source`` of a path or of a binary file open for reading."""
     if hasattr(f, "read"):
-        source = Source(memoryview(bytearray(f.read())))
+        source = _opened(f)
         yield source
-        if source.end is not None and hasattr(f, "seek"):
-            f.seek(source.end - source.size, os.SEEK_CUR)   # to what was saved after it
+        _leave(f, source)
         return
     with open(path_of(f, "load", "read"), "rb") as file:
         if not mapped:

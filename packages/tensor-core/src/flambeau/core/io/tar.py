@@ -69,8 +69,8 @@ class _Tar(StoredTensors):
         self.tensors: dict[int, Any] = {}
 
     def read(self) -> Any:
-        self._read_storages(self.members["storages"])
-        self._read_tensors(self.members["tensors"])
+        self._read_storages(Source(memoryview(self.members["storages"])))
+        self._read_tensors(Source(memoryview(self.members["tensors"])))
         return run(self.members["pickle"], self.setting())
 
     def stored(self, identity: Any) -> Any:
@@ -84,25 +84,24 @@ class _Tar(StoredTensors):
             fail("the pickle names a tensor that the archive does not have")
         return known[identity]
 
-    def _counted(self, program: bytes) -> tuple[int, int]:
-        count, at = run_from(program, 0, self.setting())
-        if type(count) is not int or not 0 <= count <= len(program):
+    def _counted(self, whole: Source) -> tuple[int, int]:
+        count, at = run_from(whole, 0, self.setting())
+        if type(count) is not int or not 0 <= count <= whole.size:
             fail(f"the archive claims to have {shown(count)} storages or tensors; it is damaged")
         return count, at
 
-    def _facts(self, program: bytes, at: int) -> tuple[Any, Any, str, int]:
+    def _facts(self, whole: Source, at: int) -> tuple[Any, Any, str, int]:
         """A key, something about it, the name of a class, and where its bytes begin."""
-        facts, at = run_from(program, at, self.setting())
+        facts, at = run_from(whole, at, self.setting())
         if type(facts) is not tuple or len(facts) != 3 or type(facts[0]) is not int or \
                 not isinstance(facts[2], Named):
             fail("the archive describes a storage or tensor wrongly; it is damaged")
         return facts[0], facts[1], facts[2].name, at
 
-    def _read_storages(self, program: bytes) -> None:
-        count, at = self._counted(program)
-        whole = Source(memoryview(program))
+    def _read_storages(self, whole: Source) -> None:
+        count, at = self._counted(whole)
         for _ in range(count):
-            key, _, name, at = self._facts(program, at)
+            key, _, name, at = self._facts(whole, at)
             if name not in STORAGES.values():
                 fail(f"the archive has a storage of {name!r}, which is not known here")
             dtype = _core._dtype_named(name)
@@ -111,7 +110,7 @@ class _Tar(StoredTensors):
             flat = over_bytes(whole.part(at + 8, end), dtype)
             self.storages[key] = Storage(self.move(flat), str(key))
             at = end
-        views, _ = run_from(program, at, self.setting())
+        views, _ = run_from(whole, at, self.setting())
         if type(views) is not list:
             fail("the archive has no list of parts of storages; it is damaged")
         for view in views:
@@ -126,11 +125,10 @@ class _Tar(StoredTensors):
         key, root, first, count = view
         self.storages[key] = Storage(self.storages[root].flat[first:first + count], str(key))
 
-    def _read_tensors(self, program: bytes) -> None:
-        count, at = self._counted(program)
-        whole = Source(memoryview(program))
+    def _read_tensors(self, whole: Source) -> None:
+        count, at = self._counted(whole)
         for _ in range(count):
-            key, number, _, at = self._facts(program, at)
+            key, number, _, at = self._facts(whole, at)
             ndim, = struct.unpack("<i", whole.part(at, at + 4))
             if not 0 <= ndim <= _MAX_DIMS or number not in self.storages:
                 fail(f"a tensor of {ndim} dimensions in storage {shown(number)}; the file is "
