@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import flambeau
@@ -66,7 +67,8 @@ class Weibull(TransformedDistribution):
     @property
     def mode(self) -> Tensor:
         k = self.concentration
-        return self.scale * ((k - 1) / k).clamp(min=0).pow(k.reciprocal())
+        mode = self.scale * ((k - 1) / k).clamp(min=0).pow(k.reciprocal())
+        return flambeau.where(k < 1, math.nan, mode)    # the density has no maximum
 
     @property
     def variance(self) -> Tensor:
