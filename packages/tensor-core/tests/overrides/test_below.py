@@ -207,6 +207,35 @@ def test_modes_come_before_classes(x):
     assert seen == [("aten.exp.default", (Wrapped,))] and Wrapped.calls == ["aten.exp.default"]
 
 
+def test_data_of_another_class_is_taken_as_memory():
+    class Memory(Tensor):
+        calls = []
+        __torch_function__ = _disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            cls.calls.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x, y = Tensor._make_subclass(Memory, flambeau.zeros(2)), flambeau.arange(3.0)
+    x.note, x.requires_grad = "kept", True
+    x.data = y
+    assert type(x) is Memory and x.note == "kept" and x.requires_grad and x.shape == (3,)
+    y[1] = 7
+    assert not Memory.calls and (x * 2).tolist() == [0, 14, 4]
+    assert Memory.calls[0] == "aten.mul.Tensor"
+    y.data = x                                      # and the other way round
+    with flambeau.no_grad():
+        x[0] = 5
+    assert type(y) is Tensor and not y.requires_grad and y.tolist() == [5, 7, 2]
+    Memory.calls.clear()
+    assert (y * 2).sum().item() == 28 and not Memory.calls
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        x.data = Wrapped(flambeau.ones(2))
+    with pytest.raises(RuntimeError, match="must be floating"):
+        x.data = flambeau.arange(3)
+
+
 def test_wrappers_of_wrappers(x):
     y = Wrapped(Wrapped(flambeau.ones(2)))
     z = y + 1

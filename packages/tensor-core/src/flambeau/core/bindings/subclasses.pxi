@@ -152,10 +152,12 @@ cdef int _check_made_of(cls, Tensor source) except -1:
 
 
 cdef bint _set_subclass_data(Tensor t, Tensor other) except -1:
-    """``t.data = other`` where one of them is of such a class; False where none is."""
+    """``t.data = other`` of tensors of one such class; False where only memory is taken."""
     if not (is_dispatched(t) or is_dispatched(other)):
         return False
     if type(t) is not type(other):
+        if not (is_wrapper(t) or is_wrapper(other)):
+            return False
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
             f"incompatible tensor type ({type(t).__name__} and {type(other).__name__}); exchange "
