@@ -396,3 +396,28 @@ def test_test_cases_compare_tensors():
                 print("differs")
         print(callable(run_tests), torch.backends.flags_frozen())
     """) == ["differs"] * 8 + ["True False"]
+
+
+def test_conditions_of_tensors_are_bools():
+    assert lines("""
+        import torch
+        torch._check_tensor_all(torch.tensor([True, True]))
+        for cond in (torch.ones(1), torch.ones(1, dtype=torch.int64), True):
+            try:
+                torch._check_tensor_all(cond)
+            except TypeError as error:
+                print(str(error)[:31])
+    """) == ["cond tensor must have dtype tor", "cond tensor must have dtype tor",
+             "cond must be a tensor, got bool"]
+
+
+def test_ends_of_graphs_are_known_by_their_class():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    assert lines("""
+        import torch
+        from torch._C._functions import AccumulateGrad
+        made = torch.ones(2, requires_grad=True).exp().grad_fn
+        print(isinstance(made.next_functions[0][0], AccumulateGrad),
+              isinstance(made, AccumulateGrad),
+              issubclass(AccumulateGrad, torch.autograd.graph.Node))
+    """) == ["True False True"]

@@ -82,6 +82,7 @@ HOMES = {
                     "_dynamo"),
     "func.rearrange": "rearranging", "functorch.einops.rearrange": "rearranging",
     "func.functionalize": "marks",
+    "_C._functions.AccumulateGrad": "training.graph_nodes",
     "_C._VariableFunctions": "private", "while_loop": "higher",
     **{f"{space}{name}": "higher" for name in ("cond", "while_loop")
        for space in ("_higher_order_ops.", f"_higher_order_ops.{name}.")},

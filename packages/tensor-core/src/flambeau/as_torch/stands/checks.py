@@ -44,11 +44,14 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor,
     """Raise an error of a type unless all elements are true.
 
     Raises:
-        TypeError: The condition is not a tensor.
+        TypeError: The condition is not a tensor of bools.
     """
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, got {type(cond).__name__}; torch._check takes "
                         "a bool")
+    if cond.dtype != flambeau.bool:
+        raise TypeError("cond tensor must have dtype torch.bool, but got "
+                        f"torch.{cond.dtype.name}; compare first: torch._check_tensor_all(x != 0)")
     _check_with(error_type, bool(cond.all()), message)
 
 
