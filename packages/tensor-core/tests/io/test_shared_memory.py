@@ -68,6 +68,51 @@ def test_empty_and_other_tensors():
     assert not flambeau.ones(2, device="meta").share_memory_().is_shared()
 
 
+def test_views_whose_base_nobody_else_holds_are_moved():
+    views = (flambeau.arange(6).view(2, 3), flambeau.arange(12)[2:8].view(3, 2).t(),
+             flambeau.arange(3).expand(2, 3))
+    for x in views:
+        before = x.tolist(), x.shape, x.stride(), x._version
+        assert x.share_memory_() is x and x.is_shared()
+        assert (x.tolist(), x.shape, x.stride(), x._version) == before
+    base = flambeau.zeros(4)
+    x, other = base.view(2, 2), base[1:]
+    with pytest.raises(RuntimeError, match="before making views"):
+        x.share_memory_()
+    del base
+    with pytest.raises(RuntimeError, match="before making views"):
+        x.share_memory_()
+    del other
+    x.share_memory_()[1, 1] = 5
+    assert x.view(-1).tolist() == [0, 0, 0, 5]
+
+
+def fill(queue, done):
+    queue.get()[:] = 7
+    done.put(True)
+
+
+@METHODS
+@pytest.mark.parametrize("requires_grad", (False, True))
+def test_a_view_that_is_sent_is_shared(method, requires_grad):
+    if requires_grad:
+        pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    context = mp.get_context(method)
+    queue, done, x = context.Queue(), context.Queue(), flambeau.arange(6.0).view(2, 3)
+    child = context.Process(target=fill_data if requires_grad else fill, args=(queue, done))
+    child.start()
+    queue.put(x.requires_grad_() if requires_grad else x)
+    assert done.get(timeout=60) and x.tolist() == [[7.0] * 3] * 2
+    child.join(60)
+
+
+def fill_data(queue, done):
+    x = queue.get()
+    assert x.requires_grad and x.is_leaf
+    x.data[:] = 7
+    done.put(True)
+
+
 def test_memory_that_others_show_is_refused():
     for make in (lambda x: x[1:], lambda x: x.detach(), lambda x: x.untyped_storage(),
                  lambda x: x.numpy()):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 from flambeau.core import _core
 from flambeau.core.composites import tensor_queries
+
+_OWN_REFERENCES = 3     # to the base of a view: the view's, a name, the argument of getrefcount
 
 
 class _Mapping(mmap.mmap):
@@ -65,9 +68,15 @@ def is_shared(x: Any) -> bool:
 
 
 def can_move(x: Any) -> bool:
-    """Whether nothing but ``x`` looks at its memory."""
-    staying = tensor_queries.count_aliases_that_stay(x)
+    """Whether nothing but ``x`` looks at its memory, or a base that only ``x`` knows."""
+    staying = tensor_queries.count_aliases_that_stay(x) + _is_held_by_view(x)
     return _core.storage_refcount(x) - staying == 1 and _core.is_private(x)
+
+
+def _is_held_by_view(x: Any) -> bool:
+    """Whether nobody but ``x`` holds what it is a view of: ``arange(6).view(2, 3)``."""
+    base = x._base if x.is_leaf else None       # else its history is found by the base
+    return base is not None and sys.getrefcount(base) == _OWN_REFERENCES
 
 
 def share(x: Any) -> None:
