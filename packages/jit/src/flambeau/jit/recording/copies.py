@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from flambeau.jit.ir import Graph, Node, Value, map_args
 from flambeau.jit.opset import is_view
@@ -45,6 +46,7 @@ def _written(graph: Graph) -> set[Value]:
     roots: dict[Value, Value] = {}
     for node in graph.nodes:
         if is_view(node.op):
-            roots.update(dict.fromkeys(node.outputs, roots.get(node.args[0], node.args[0])))
+            root: Any = roots.get(node.args[0], node.args[0])
+            roots.update(dict.fromkeys(node.outputs, root))
     changed = {roots.get(value, value) for node in graph.nodes for value in node.into}
     return {*changed, *(value for value, root in roots.items() if root in changed)}

@@ -155,9 +155,9 @@ class Events:
 
     def _made(self, subject: Tensor, value: None, what: str) -> None:
         """A tensor from Python numbers: a constant, if each recording makes the same one."""
-        value = of_numbers(self.recorder, subject)
-        if value is not None:
-            self.recorder.add_memory(subject, value, where=caller())
+        made = of_numbers(self.recorder, subject)
+        if made is not None:
+            self.recorder.add_memory(subject, made, where=caller())
             return
         self.recorder.capture(subject, constant=True)
         self.recorder.note_object(subject)

@@ -233,7 +233,8 @@ def read_number(recorder: Recorder, tensor: Tensor) -> bool:
         constant = constants.given(value)
         answer = sizes.ask(None if constant is None else constants.text())
         is_known = bool(answer) and constant is not None
-        sizes.known[value] = int(constant) if is_known else sizes.invent(is_small=True)
+        sizes.known[value] = int(constant) if answer and constant is not None \
+            else sizes.invent(is_small=True)
         if answer == SIZED or not is_known:
             recorder.emit(NUMBER, (value,),
                           [Value((sizes.known[value],), "int64", value.device)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from flambeau.jit import bridge
 from flambeau.jit.dims import Dim, evaluate
@@ -18,6 +18,7 @@ from flambeau.jit.recording.copies import align_copies
 from flambeau.jit.recording.fit import unwrap
 from flambeau.jit.recording.matching import check_alike
 from flambeau.jit.recording.recorder import Recorder
+from flambeau.jit.recording.traced_sizes import Log
 from flambeau.jit.recording.tracing import Session
 from flambeau.jit.recording.unify import unify
 from flambeau.jit.recording.value_fit import ValueFit
@@ -202,7 +203,7 @@ class _Session(Session):
         if len({tuple(each) for each in sizes}) > 1 or len({text_of(g) for _, g, _ in found}) > 1:
             raise TraceError(f"{location(self.fn)}: Python takes another path where values find "
                              "other numbers of elements")
-        fit = ValueFit(sizes, found[0][0].compared.computed)
+        fit = ValueFit(sizes, cast(Log, found[0][0].compared).computed)
         return unify([graph for graph, _, _ in found], sizes, fit), fit
 
     def differences(self, found: Sequence[Recording], graph: Graph, fit: ValueFit,
@@ -357,8 +358,9 @@ def _run_on_none(graph: Graph, inputs: Sequence[Any], invented: Mapping[str, int
     for node, step in zip(graph.nodes, executor.steps, strict=True):
         shapes = [tuple(_size(size, sizes) for size in value.shape) for value in node.outputs]
         if node.op in (*FINDERS, NMS, NUMBER) and None not in shapes[0]:
-            results: Sequence[Any] = [bridge.empty_on(shape, value.dtype, value.device)
-                                      for shape, value in zip(shapes, node.outputs, strict=True)]
+            results: Sequence[Any] = [
+                bridge.empty_on([n for n in shape if n is not None], value.dtype, value.device)
+                for shape, value in zip(shapes, node.outputs, strict=True)]
         elif node.op == "view" and None not in shapes[0]:   # with no -1, which is none of none
             results = bridge.call("view", [values[node.args[0]], shapes[0]])
         else:

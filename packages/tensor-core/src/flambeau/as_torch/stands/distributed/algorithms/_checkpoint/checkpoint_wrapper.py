@@ -19,7 +19,7 @@ class CheckpointImpl(enum.Enum):
     NO_REENTRANT = enum.auto()
 
 
-class ActivationWrapper(_nn.Module):        # type: ignore[misc]
+class ActivationWrapper(_nn.Module):
     """A module around another, whose parameters keep their names.
 
     Args:
