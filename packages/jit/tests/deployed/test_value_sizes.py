@@ -100,6 +100,8 @@ def test_machine_code_says_that_sizes_are_fixed(tmp_path: Any) -> None:
 
 @pytest.mark.skipif(LIBRARY is None, reason="needs libflambeau_runtime")
 def test_regions_with_points_by_value_are_refused_by_the_runtime(tmp_path: Any) -> None:
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
+
     def function(x: Any) -> Any:
         return roi_align(x, fl.tensor([[0.0, 1, 1, 6, 6]]), 1.0, 2, 2, 0, True)
 

@@ -54,6 +54,7 @@ def test_keypoints_are_found(interpolate):
 
 
 def test_what_exporters_of_graphs_ask():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
     assert lines("""
         import torch
         from torch.onnx import operators

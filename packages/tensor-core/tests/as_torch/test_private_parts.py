@@ -136,6 +136,7 @@ def test_parts_of_shared_tensors():
 
 
 def test_questions_about_kernels_of_attention():
+    pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
     assert lines("""
         import torch
         from torch.backends.cuda import SDPAParams, can_use_flash_attention
@@ -148,6 +149,7 @@ def test_questions_about_kernels_of_attention():
 
 
 def test_marks_for_a_tracer():
+    pytest.importorskip("flambeau.jit", reason="needs flambeau-jit")
     assert lines("""
         import torch
         @torch._disable_dynamo

@@ -208,6 +208,8 @@ def test_modes_come_before_classes(x):
 
 
 def test_data_of_another_class_is_taken_as_memory():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+
     class Memory(Tensor):
         calls = []
         __torch_function__ = _disabled_torch_function_impl

@@ -91,7 +91,7 @@ void small(const void *xs, void *ys, const fl_small_groups *job, int64_t first, 
     }
 }
 
-/* Call body(channel, element) for all elements; of one element each, a loop that becomes vectors. */
+/* Call body(channel, element) for all elements; of one each, a loop that becomes vectors. */
 template <class Body> inline void each(int64_t channels, int64_t inner, const Body &body) {
     if (inner == 1) {
 #pragma GCC ivdep

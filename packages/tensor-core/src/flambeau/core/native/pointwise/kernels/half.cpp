@@ -293,7 +293,8 @@ void copy_sign(const void *left, int step_a, const void *right, int step_b, void
         return;
     }
     if (step_b <= 0) {
-        const bool negative = step_b < 0 ? __builtin_signbit(*(const float *)right) != 0 : (*b & SIGN) != 0;
+        const bool negative = step_b < 0 ? __builtin_signbit(*(const float *)right) != 0
+                                         : (*b & SIGN) != 0;
         if (step_a > 0)
             return bits(left, to, n, 0x7fff, negative ? SIGN : 0);
     }
