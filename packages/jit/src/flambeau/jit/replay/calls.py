@@ -61,6 +61,7 @@ class Calls(Attributes):
         self.known_trees: dict[int, modules.Tree] = {}
         self.found_trees: dict[int, modules.Tree] = {}
         self.tries = 0          # 'try' statements that are open
+        self.gives_numbers = False      # whether replays read numbers that are returned
         self.uses_own_code = False      # Flambeau's functions, which read their modules' names
 
     # ---- helpers -----------------------------------------------------------------------------
@@ -305,8 +306,8 @@ class Calls(Attributes):
 
         Python has but one object for each small integer, which tells nothing of where it is from.
         """
-        if self.reads.is_refused or not trust.is_plain_tensor(tensor) \
-                or not tensor.is_floating_point():
+        if not self.gives_numbers or self.reads.is_refused \
+                or not trust.is_plain_tensor(tensor) or not tensor.is_floating_point():
             self.refuse("item() looks at values")
             return tensor.item()
         kept = tensor.detach().clone()      # it may be written to before the call ends

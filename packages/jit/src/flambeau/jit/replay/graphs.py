@@ -105,11 +105,6 @@ class GraphCalls(Calls):
             self.refuse(f"{fn.__name__}() computes with tensors, which is no part of a graph")
         return result
 
-    def number(self, tensor: Any) -> Any:
-        """What ``item()`` gives, which is no part of a graph even where it is only returned."""
-        self.refuse("item() looks at values")
-        return tensor.item()
-
     def tensor_attribute(self, obj: Any, name: str) -> Any:
         """An attribute of a tensor, which may be another one."""
         value = super().tensor_attribute(obj, name)

@@ -63,6 +63,7 @@ class Recorder:
         self.reads = Reads(self.recording, self.guards)
         self.reads.note_cleared = self.note_cleared
         self.calls = Calls(self.reads, self.step, strict)
+        self.calls.gives_numbers = True
         self.calls.known_trees = known.trees if known is not None else {}
         self.events: list[tuple[int, tuple[Any, ...]]] = []
         self.results: list[tuple[Any, ...]] = []
