@@ -28,6 +28,15 @@ def same(one: list[Any], other: list[Any]) -> bool:
         for a, b in zip(one, other, strict=True))
 
 
+def replayed(fn: Callable[..., Any], *args: Any) -> Any:
+    """The compiled function, after calls of which the last ones were replays."""
+    run = flambeau.compile(fn, replay=True)
+    for _ in range(CALLS):
+        run(*args)
+    assert run.explain().startswith("replayed"), run.explain().split("\n")[0]
+    return run
+
+
 def check_replayed(fn: Callable[..., Any], *args: Any) -> None:
     """``fn`` is replayed, for other values of its arguments too, and gives what Python gives."""
     run = flambeau.compile(fn, replay=True)

@@ -13,7 +13,7 @@ from functools import partial, reduce
 
 import numpy as np
 import pytest
-from kept import check_replayed, flat, same
+from kept import check_replayed, flat, replayed, same
 
 import flambeau
 from flambeau.nn import functional as F
@@ -186,11 +186,8 @@ def reads_through_objects(x):
 
 @pytest.mark.parametrize("fn", [reads_through_map, reads_through_partial])
 def test_names_that_called_functions_read_are_guarded(monkeypatch, fn):
-    run = flambeau.compile(fn, replay=True)
     x = flambeau.ones(3)
-    for _ in range(4):
-        run(x)
-    assert run.explain().startswith("replayed")
+    run = replayed(fn, x)
     monkeypatch.setitem(globals(), "SCALE", 7.0)
     assert same(flat(run(x)), flat(fn(x)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kept import check_replayed, flat, same
+from kept import check_replayed, flat, replayed, same
 
 import flambeau
 
@@ -122,11 +122,8 @@ def test_views_in_tuples_are_new_at_each_call():
 @pytest.mark.parametrize("where", ["list", "name"])
 def test_a_tuple_of_outside_is_guarded(monkeypatch, where):
     """It lies in a list or under a name, and another one comes into its place."""
-    run = flambeau.compile(of_outside, replay=True)
     x = flambeau.ones(12)
-    for _ in range(4):
-        run(x)
-    assert run.explain().startswith("replayed")
+    run = replayed(of_outside, x)
     other = (flambeau.full((12,), 5.0), WEIGHT * 1)
     before = PAIRS[0]
     if where == "list":

@@ -176,11 +176,15 @@ class Attributes:
 
     def key(self, key: Any) -> None:
         """What a dict or a set is asked for, or is given."""
-        if id(key) in self.reads.numbers:
-            self.refuse("item() looks at values")
+        self.decide(key)
         if not trust.hashes_plainly(key):
             self.refuse(f"an object of class {type(key).__name__}, which has a hash of its own, is "
                         "a key")
+
+    def decide(self, value: Any) -> None:
+        """A value on which it depends what happens: not one that was read from a tensor."""
+        if id(value) in self.reads.numbers:
+            self.refuse("item() looks at values")
 
     def contains(self, obj: Any, value: Any) -> Any:
         """``value in obj``."""

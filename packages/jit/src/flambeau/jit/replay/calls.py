@@ -85,9 +85,9 @@ class Calls(Attributes):
         if trust.is_tensor(obj):
             if not trust.is_plain_tensor(obj):
                 self.refuse(f"a tensor of class {type(obj).__name__} takes part")
-        elif id(obj) in self.reads.numbers:
-            self.refuse("item() looks at values")
-        elif type(obj) in (tuple, list) or trust.is_dict(obj):
+            return
+        self.decide(obj)
+        if type(obj) in (tuple, list) or trust.is_dict(obj):
             self.reads.whole(obj)
             for each in obj.values() if trust.is_dict(obj) else obj:
                 self.argument(each, fn)
@@ -111,8 +111,7 @@ class Calls(Attributes):
 
     def tested(self, value: Any) -> Any:
         """A value whose truth is asked for."""
-        if id(value) in self.reads.numbers:
-            self.refuse("item() looks at values")
+        self.decide(value)
         if trust.is_value(value) or self.reads.is_refused:
             return value
         if trust.is_tensor(value):

@@ -17,6 +17,7 @@ from .attributes import is_ordinary
 #: Classes whose objects are made of what they are given, which is iterated over.
 _ITERTOOLS: tuple[Any, ...] = (itertools.chain, itertools.product, itertools.zip_longest)
 _FACTORIES = (None, list, dict, set, int, float)
+_NOTHING = object()
 _GENERATED = "<string>"         # where Python's own library has made the code of a class
 
 
@@ -97,8 +98,8 @@ def _called(calls: Any, cls: type, fn: Any, *iterables: Any) -> Iterator[Any]:
 def reduced(calls: Any, fn: Any, iterable: Any, *first: Any) -> Any:
     """``functools.reduce(...)``."""
     items = itertools.chain(first, calls.iterated(iterable))
-    result = next(items, _ordinary)
-    if result is _ordinary:     # which no program has
+    result = next(items, _NOTHING)
+    if result is _NOTHING:
         raise TypeError("reduce() of empty iterable with no initial value")
     for each in items:
         result = calls.call(fn, (result, each), {})

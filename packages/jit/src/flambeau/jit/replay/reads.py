@@ -288,7 +288,7 @@ class Reads:
             self.guard("list", obj, MISSING, tuple(obj))
             for each in obj:
                 self.read(each)
-        elif trust.is_dict(obj) or kind is OrderedDict:
+        elif trust.is_dict(obj):
             self.after_step(obj)
             if kind is OrderedDict and len(obj) > 1:
                 self.refuse("the order of an OrderedDict is read")
