@@ -18,6 +18,9 @@ LIBRARY = open_library()
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="needs libflambeau_runtime")
 
 
+HALF, ONE = fl.tensor(0.5), fl.ones(1, 1, 1)
+
+
 @pytest.fixture(params=[1, 2, 3])
 def threads(request: Any) -> Any:
     LIBRARY.flambeau_set_threads(request.param)
@@ -84,7 +87,7 @@ def test_convolutions(tmp_path: Any, threads: int, sizes: Any, bias: bool) -> No
 
 @pytest.mark.parametrize("sizes", CONVOLUTIONS[::3], ids=str)
 @pytest.mark.parametrize("tail", ["relu", "residual", "residual relu", "twice", "gelu",
-                                  "of itself"])
+                                  "of itself", "numbers", "one element"])
 def test_what_follows_a_convolution(tmp_path: Any, threads: int, sizes: Any, tail: str) -> None:
     x, w, b, settings = operands(sizes, True, 2)
     residual = fl.randn(*ops.conv2d(x, w, b, *settings).shape)
@@ -99,6 +102,10 @@ def test_what_follows_a_convolution(tmp_path: Any, threads: int, sizes: Any, tai
             return (y.relu() * residual - y).tanh()
         if tail == "of itself":
             return y * y
+        if tail == "numbers":
+            return y * (2 * y + 3).clamp(0, 6) / 6 - 1
+        if tail == "one element":
+            return (HALF * y + ONE) * (y + HALF).clamp(min=0) / residual
         return y.relu() if tail == "relu" else ops.gelu(y + residual * 0)
 
     check(tmp_path, fn, x, residual)

@@ -6,6 +6,7 @@
 #include "dispatch/pointwise.h"
 #include "runtime/blas.h"
 #include "random/generator.h"
+#include <array>
 #include <mutex>
 
 /* A name and type that the C interface shows. */
@@ -25,12 +26,17 @@ struct Filling {
     std::vector<Dim> dims;                  /* of numbers */
 };
 
-/* What a tail's operator takes: what the step makes, a value of that shape, an earlier result. */
+/* What a tail's operator takes: what the step makes, a value of that shape or of one element, a
+ * number, an earlier result. */
 struct TailOperand {
-    enum Kind : uint8_t { PRODUCT, OTHER, CALL };
+    enum Kind : uint8_t { PRODUCT, OTHER, ONE_ELEMENT, NUMBER, CALL };
     Kind kind;
     int index;
 };
+
+/* Elements of a tail's operands that are computed at once: all of them lie in the first cache. */
+const int64_t TAIL_ELEMENTS = 512;
+using TailNumber = std::array<float, TAIL_ELEMENTS>;
 
 struct TailCall {
     fl_pw_fn kernel;
@@ -39,10 +45,12 @@ struct TailCall {
     std::vector<TailOperand> operands;
 };
 
-/* Pointwise operators, the next step, that a step's kernel does to its result as it makes it. */
+/* Pointwise operators that run over a small part of their result after another: those of the next
+ * step, which a step's kernel does to its result as it makes it, or of a region. */
 struct Tail {
     std::vector<TailCall> calls;
-    std::vector<int> others;                /* values */
+    std::vector<int> others, ones;          /* values: of the result's shape, of one element */
+    std::vector<TailNumber> numbers;        /* repeated, as kernels take them */
     int result = 0;
 };
 
@@ -55,7 +63,8 @@ struct Step {
     std::vector<int> inputs;                /* of regions */
     std::vector<int> released;              /* values that nothing needs afterwards */
     std::vector<struct Plan> regions;
-    std::shared_ptr<const Tail> tail;
+    std::shared_ptr<const Tail> tail;           /* the next step */
+    std::shared_ptr<const Tail> own;            /* this one, a region */
     fl_conv_packed packed_windows = {};     /* of the weight, where it was packed when loaded */
     fl_packed_matrix packed_matrix = {};
 };
@@ -110,3 +119,6 @@ std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &
 [[noreturn]] void operator_failed(const Node *node);
 /* A tensor that was made, or throws. */
 Ref made(fl_tensor *t);
+/* In memory of its own. */
+Ref clone(const Ref &t);
+void copy_into(const Ref &target, const Ref &source);

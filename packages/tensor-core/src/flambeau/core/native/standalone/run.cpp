@@ -22,33 +22,6 @@ void operator_failed(const Node *node) {
 
 namespace {
 
-Ref call_on(const char *key, fl_tensor *x, fl_tensor *y = nullptr, fl_tensor *target = nullptr) {
-    const fl_op *op = fl_find_op(key);
-    fl_value in[FL_MAX_PARAMS], out[FL_MAX_OUTS];
-    memset((void *)in, 0, sizeof in);
-    memset((void *)out, 0, sizeof out);
-    for (int i = 0; i < op->nparams; i++)
-        in[i] = op->params[i].fallback;
-    in[0].tag = FL_TENSOR;
-    in[0].t = x;
-    if (y) {
-        in[1].tag = FL_TENSOR;
-        in[1].t = y;
-    }
-    if (target) {
-        out[0].tag = FL_TENSOR;
-        out[0].t = target;
-    }
-    if (op->call(op, in, op->nparams, out) < 0)
-        operator_failed(nullptr);
-    return Ref(out[0].t);
-}
-
-Ref clone(const Ref &t) { return call_on("clone", t.get()); }
-void copy_into(const Ref &target, const Ref &source) {
-    call_on("copy", target.get(), source.get(), target.get());
-}
-
 /* The weight that a step's kernel may take packed, while it runs. */
 class Offer {
   public:
@@ -168,6 +141,8 @@ class Run {
         const Node &node = *step.node;
         if (node.kind == Node::OPERATOR)
             call(step);
+        else if (step.own && in_parts(step))
+            return;
         else if (node.kind == Node::FUSED)
             give(step, region(step.regions[0], given(step), rooms_in(step)));
         else if (node.kind == Node::BRANCH)
@@ -233,6 +208,24 @@ class Run {
         if (status < 0)
             operator_failed(step.node);
         values_[(size_t)step.tail->result] = std::move(result);
+        return true;
+    }
+
+    /* A region part by part; false where that cannot be. */
+    bool in_parts(const Step &step) {
+        if (step.own->others.empty())
+            return false;
+        const fl_tensor *model = at(step.own->others[0]);
+        fl_spec spec;
+        fl_spec_set(&spec, FL_F32, 0, model->ndim, model->shape);
+        Ref result = in_room(rooms_, step.own->result, spec);
+        if (!result)
+            result = made(fl_tensor_empty(FL_F32, 0, spec.ndim, spec.shape));
+        BoundTail region(*step.own, result.get(), values_);
+        if (!region.fits())
+            return false;
+        region.run_alone(result.get());
+        values_[(size_t)step.own->result] = std::move(result);
         return true;
     }
 
@@ -345,35 +338,7 @@ class Drawing {
     void *before_;
 };
 
-/* The same part of other memory of the same size. */
-Ref moved(const Ref &tensor, const Ref &memory) {
-    const int64_t offset = fl_storage_offset(tensor.get()) * fl_itemsize(tensor->dtype);
-    return made(fl_tensor_on((fl_storage *)memory->storage, tensor->dtype, tensor->ndim,
-                             tensor->shape, tensor->strides, offset));
-}
-
 }  // namespace
-
-void open_session(flambeau_session &session) {
-    const flambeau_program &program = *session.program;
-    session.generator.state = {67280421310721ull, 0, nullptr};
-    const Graph &graph = program.graph;
-    std::map<std::string, Ref> own;
-    for (size_t i = 0; i < graph.captures.size(); i++) {
-        const Capture &capture = graph.captures[i];
-        if (program.changes[(size_t)graph.inputs + i] && !capture.is_constant)
-            own.emplace(capture.memory, Ref());
-    }
-    for (auto &[name, memory] : own)
-        memory = clone(program.memories.at(name));
-    for (size_t i = 0; i < graph.captures.size(); i++) {
-        Ref tensor = program.captures[i];
-        auto found = own.find(graph.captures[i].memory);
-        if (found != own.end())
-            tensor = moved(tensor, found->second);
-        session.captures.push_back(tensor);
-    }
-}
 
 std::vector<Ref> run_session(flambeau_session &session, const std::vector<Ref> &inputs,
                              std::vector<int64_t> &sizes, const Rooms &rooms) {

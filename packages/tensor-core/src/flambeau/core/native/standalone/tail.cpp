@@ -1,4 +1,5 @@
 #include "standalone/tail.h"
+#include "pointwise/fast.h"
 #include "runtime/epilogue.h"
 #include "runtime/even.h"
 #include <algorithm>
@@ -8,8 +9,8 @@ extern "C" int fl_run_pointwise(const fl_op *op, const fl_value *in, int n,
 
 namespace {
 
-const int64_t CHUNK_ELEMENTS = 512;     /* of every result between the first and the last */
-const size_t MAX_CALLS = 8;
+const size_t MAX_CALLS = 12;
+const int NO_PRODUCT = -1;
 
 bool has_equal_dims(const std::vector<Dim> &a, const std::vector<Dim> &b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Dim &x, const Dim &y) {
@@ -22,21 +23,30 @@ bool is_alike(const Graph &graph, int value, const Type &type) {
     return other.dtype == FL_F32 && has_equal_dims(other.shape, type.shape);
 }
 
+bool has_one_element(const Graph &graph, int value, const Type &type) {
+    const Type &other = graph.types[(size_t)value];
+    return other.dtype == FL_F32 && other.shape.size() <= type.shape.size() &&
+           std::all_of(other.shape.begin(), other.shape.end(), [](const Dim &each) {
+               return each.terms.empty() && each.form == Dim::INT && each.offset == 1;
+           });
+}
+
 bool runs_kernels(const fl_op *op) {
     const char *const names[] = {"conv2d", "linear", "matmul"};
     return op && std::any_of(std::begin(names), std::end(names),
                              [&](const char *name) { return !strcmp(op->name, name); });
 }
 
-/* Makes the tail of one step from the step behind it. */
+/* Makes the tail of one step from the step behind it, or a region's own, which has no product. */
 class Finder {
   public:
-    Finder(const Graph &graph, int product) : graph_(graph), product_(product) {}
+    Finder(const Graph &graph, const Type &type, int product)
+        : graph_(graph), type_(type), product_(product) {}
 
     /* Whether the step, an operator or a region of them, can be the tail. */
     bool take(const Step &step) {
         if (step.node->count != 1 || !step.node->into.empty() ||
-            !is_alike(graph_, step.node->first, graph_.types[(size_t)product_]))
+            !is_alike(graph_, step.node->first, type_))
             return false;
         tail_.result = step.node->first;
         if (step.node->kind == Node::OPERATOR)
@@ -48,6 +58,7 @@ class Finder {
 
   private:
     const Graph &graph_;
+    const Type &type_;
     const int product_;
     Tail tail_;
 
@@ -61,7 +72,7 @@ class Finder {
         for (const Step &inner : plan.steps) {
             if (inner.node->kind != Node::OPERATOR || inner.node->count != 1 ||
                 !inner.node->into.empty() ||
-                !is_alike(body, inner.node->first, graph_.types[(size_t)product_]))
+                !is_alike(body, inner.node->first, type_))
                 return false;
             Sources sources{&step, &known};
             if (!add(inner, sources))
@@ -92,11 +103,29 @@ class Finder {
             *made = {TailOperand::PRODUCT, 0};
             return true;
         }
-        if (!is_alike(graph_, value, graph_.types[(size_t)product_]))
+        const bool is_other = is_alike(graph_, value, type_);
+        if (!is_other && !has_one_element(graph_, value, type_))
             return false;
-        *made = {TailOperand::OTHER, (int)tail_.others.size()};
-        tail_.others.push_back(value);
+        std::vector<int> &values = is_other ? tail_.others : tail_.ones;
+        *made = {is_other ? TailOperand::OTHER : TailOperand::ONE_ELEMENT, (int)values.size()};
+        values.push_back(value);
         return true;
+    }
+
+    bool number(const fl_value &given, TailOperand *made) {
+        if (given.tag != FL_FLOAT && given.tag != FL_INT && given.tag != FL_BOOLEAN)
+            return false;
+        *made = {TailOperand::NUMBER, (int)tail_.numbers.size()};
+        tail_.numbers.emplace_back();
+        fl_pw_fill_number(given, FL_K_F32, tail_.numbers.back().data(), TAIL_ELEMENTS);
+        return true;
+    }
+
+    /* Whether numbers that are no operands differ from run to run. */
+    static bool has_scalars_to_fill(const Step &step, const fl_pointwise &pw) {
+        return std::any_of(step.fillings.begin(), step.fillings.end(), [&](const Filling &each) {
+            return std::find(pw.operand, pw.operand + pw.n_in, each.param) == pw.operand + pw.n_in;
+        });
     }
 
     bool add(const Step &step, const Sources &sources) {
@@ -105,15 +134,17 @@ class Finder {
             return false;
         const fl_pointwise *pw = (const fl_pointwise *)op->kernels;
         if (pw->n_out != 1 || pw->writes[0] != 255 || !(pw->kinds >> FL_K_F32 & 1) ||
-            pw->result_kind[FL_K_F32] != FL_K_F32 || step.fillings.size() != pw->n_in)
+            pw->result_kind[FL_K_F32] != FL_K_F32 || has_scalars_to_fill(step, *pw))
             return false;
         TailCall call;
         for (int k = 0; k < pw->n_in; k++) {
             auto found = std::find_if(step.fillings.begin(), step.fillings.end(),
                                       [&](const Filling &f) { return f.param == pw->operand[k]; });
             TailOperand made;
-            if (found == step.fillings.end() || found->kind != Filling::TENSOR || pw->is_mask[k] ||
-                !operand(found->values[0], sources, &made))
+            const bool is_fixed = found == step.fillings.end();
+            if (pw->is_mask[k] || (!is_fixed && found->kind != Filling::TENSOR) ||
+                !(is_fixed ? number(step.in[pw->operand[k]], &made)
+                           : operand(found->values[0], sources, &made)))
                 return false;
             call.operands.push_back(made);
         }
@@ -129,6 +160,12 @@ class Finder {
 }  // namespace
 
 void find_tails(const Graph &graph, Plan &plan) {
+    for (Step &step : plan.steps)
+        if (step.node->kind == Node::FUSED && step.node->count == 1) {
+            Finder finder(graph, graph.types[(size_t)step.node->first], NO_PRODUCT);
+            if (finder.take(step))
+                step.own = finder.tail();
+        }
     std::vector<int> users(graph.types.size(), 0);
     for (const Node &node : graph.nodes) {
         std::vector<int> used = values_of(node);
@@ -149,7 +186,7 @@ void find_tails(const Graph &graph, Plan &plan) {
             !node.into.empty() || graph.types[(size_t)node.first].dtype != FL_F32)
             continue;
         const std::vector<int> used = values_of(next);
-        Finder finder(graph, node.first);
+        Finder finder(graph, graph.types[(size_t)node.first], node.first);
         if (users[(size_t)node.first] == 1 &&
             std::find(used.begin(), used.end(), node.first) != used.end() &&
             finder.take(plan.steps[i + 1]))
@@ -166,26 +203,40 @@ BoundTail::BoundTail(const Tail &tail, fl_tensor *made, const std::vector<Ref> &
                 t->ndim == made->ndim && std::equal(t->shape, t->shape + t->ndim, made->shape);
         others_.push_back(fits_ ? (const float *)t->data : nullptr);
     }
+    ones_.resize(tail.ones.size());
+    for (size_t k = 0; k < tail.ones.size(); k++) {
+        const fl_tensor *t = values[(size_t)tail.ones[k]].get();
+        fits_ = fits_ && t && t->dtype == FL_F32 && t->numel == 1 && t->ndim <= made->ndim;
+        ones_[k].fill(fits_ ? *(const float *)t->data : 0);
+    }
 }
 
 void BoundTail::chunk(void *self, int64_t begin, int64_t end) {
     const BoundTail &b = *(const BoundTail *)self;
-    float tiles[MAX_CALLS][CHUNK_ELEMENTS];
-    for (int64_t at = begin; at < end; at += CHUNK_ELEMENTS) {
-        const int64_t n = std::min(CHUNK_ELEMENTS, end - at);
+    float tiles[MAX_CALLS][TAIL_ELEMENTS];
+    for (int64_t at = begin; at < end; at += TAIL_ELEMENTS) {
+        const int64_t n = std::min(TAIL_ELEMENTS, end - at);
+        auto elements = [&](const TailOperand &from) -> const void * {
+            switch (from.kind) {
+            case TailOperand::PRODUCT: return b.made_ + at;
+            case TailOperand::OTHER: return b.others_[(size_t)from.index] + at;
+            case TailOperand::ONE_ELEMENT: return b.ones_[(size_t)from.index].data();
+            case TailOperand::NUMBER: return b.tail_.numbers[(size_t)from.index].data();
+            default: return tiles[from.index];
+            }
+        };
         for (size_t i = 0; i < b.tail_.calls.size(); i++) {
             const TailCall &call = b.tail_.calls[i];
             const void *in[FL_PW_MAX_IN];
-            for (size_t k = 0; k < call.operands.size(); k++) {
-                const TailOperand &from = call.operands[k];
-                in[k] = from.kind == TailOperand::PRODUCT ? b.made_ + at
-                        : from.kind == TailOperand::OTHER ? b.others_[(size_t)from.index] + at
-                                                          : tiles[from.index];
-            }
+            std::transform(call.operands.begin(), call.operands.end(), in, elements);
             void *out = i + 1 == b.tail_.calls.size() ? b.made_ + at : tiles[i];
             call.kernel(call.code, in, &out, call.scalars.data(), n);
         }
     }
+}
+
+void BoundTail::run_alone(const fl_tensor *made) {
+    fl_parallel_for(made->numel, FL_GRAIN, chunk, this);
 }
 
 int BoundTail::run(const fl_op *op, const fl_value *in, fl_tensor *made) {

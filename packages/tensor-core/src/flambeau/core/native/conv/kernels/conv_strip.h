@@ -82,10 +82,20 @@ inline void copy_exactly(const Runs<T, CAPACITY> &s, const T *source, const int6
                 out[s.lane[r] + j] = source[offsets[p] + s.from[r] + j];
 }
 
+/* Lanes that nothing is copied to: what lay there may be denormal numbers, which are multiplied a
+ * hundred times slower than others. */
+template <class T>
+inline void clear_rest(int64_t copied, int64_t k, int64_t width, T *out) {
+    for (int64_t p = 0; p < k && copied < width; p++, out += width)
+        for (int64_t i = copied; i < width; i++)
+            out[i] = T(0);
+}
+
 /* out[p * width + i] = source[offsets[p] + pixel i]. `out` has a strip of slack at its end. */
 template <class T>
 inline void pack_strip(const Strip<T> &s, const T *source, const int64_t *offsets, int64_t k,
                        int64_t width, bool exactly, T *out) {
+    clear_rest(exactly ? s.cols : s.move_lane[s.moves - 1] + s.L, k, width, out);
     if (exactly)
         return copy_exactly(s, source, offsets, k, width, out);
     switch (s.moves) {
