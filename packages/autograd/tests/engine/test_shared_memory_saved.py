@@ -32,13 +32,16 @@ def test_a_result_that_moves():
     assert x.grad.tolist() == wanted.grad.tolist()
 
 
-def test_a_result_of_which_there_are_views_stays():
-    y = _operand(requires_grad=True).exp()
+def test_a_result_moves_with_its_views():
+    x, wanted = _operand(requires_grad=True), _operand(requires_grad=True)
+    y = x.exp()
     row = y.detach()[:1]
-    with pytest.raises(RuntimeError, match="a view of this tensor"):
-        y.share_memory_()
-    del row
-    assert y.share_memory_().is_shared()
+    assert y.share_memory_().is_shared() and row.is_shared()
+    y.sum().backward()
+    wanted.exp().sum().backward()
+    assert x.grad.tolist() == wanted.grad.tolist()
+    row.zero_()
+    assert y[0].sum() == 0
 
 
 def test_indices_that_move():

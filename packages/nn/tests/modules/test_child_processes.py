@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
+from flambeau.core import copying
 
 
 @pytest.fixture(params=("pickle", "multiprocessing"))
@@ -30,7 +31,8 @@ class Step:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_a_model_as_argument_of_a_process(method):
+def test_a_model_as_argument_of_a_process(method, monkeypatch):
+    monkeypatch.setattr(copying, "sent_are_shared", False)  # flambeau.multiprocessing sets it
     context = multiprocessing.get_context(method)
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
     answers = context.Queue()

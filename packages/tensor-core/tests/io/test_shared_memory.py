@@ -68,23 +68,42 @@ def test_empty_and_other_tensors():
     assert not flambeau.ones(2, device="meta").share_memory_().is_shared()
 
 
-def test_views_whose_base_nobody_else_holds_are_moved():
+def test_views_and_what_they_are_views_of_move_together():
     views = (flambeau.arange(6).view(2, 3), flambeau.arange(12)[2:8].view(3, 2).t(),
              flambeau.arange(3).expand(2, 3))
     for x in views:
-        before = x.tolist(), x.shape, x.stride(), x._version
+        before = x.tolist(), x.shape, x.stride(), x._version, x._base
         assert x.share_memory_() is x and x.is_shared()
-        assert (x.tolist(), x.shape, x.stride(), x._version) == before
-    base = flambeau.zeros(4)
-    x, other = base.view(2, 2), base[1:]
-    with pytest.raises(RuntimeError, match="before making views"):
-        x.share_memory_()
-    del base
-    with pytest.raises(RuntimeError, match="before making views"):
-        x.share_memory_()
-    del other
-    x.share_memory_()[1, 1] = 5
-    assert x.view(-1).tolist() == [0, 0, 0, 5]
+        assert (x.tolist(), x.shape, x.stride(), x._version, x._base) == before
+
+
+@pytest.mark.parametrize("count", (4, 1000))
+def test_all_tensors_over_the_memory_move(count):
+    base = flambeau.zeros(count)
+    x, other, data, storage = base.view(2, -1), base[1:], base[2:].data, base.untyped_storage()
+    detached, address = base[3:].detach(), base.data_ptr()
+    assert x.share_memory_() is x and base.data_ptr() != address
+    base.fill_(3)
+    assert x._base is base and other._base is base and base._version == x._version == 1
+    for t in (base, x, other, data, detached):
+        assert t.is_shared() and t.sum() == 3 * t.numel()
+    assert storage.is_shared() and storage.data_ptr() == base.data_ptr()
+    data[0] = 5
+    assert base[2] == 5
+    assert base._version == 1
+
+
+def test_history_of_views_moves_too():
+    pytest.importorskip("flambeau.autograd", reason="needs flambeau-autograd")
+    w = flambeau.ones(4, requires_grad=True)
+    view, result = w[1:], w.exp()
+    w.share_memory_()
+    result.share_memory_()
+    with flambeau.no_grad():
+        w.detach()[1] = 3
+    assert view.tolist() == [3, 1, 1] and view.grad_fn is not None
+    (view.sum() + result.sum()).backward()
+    assert w.grad.tolist() == (result.detach() + flambeau.tensor([0.0, 1, 1, 1])).tolist()
 
 
 def fill(queue, done):
@@ -113,14 +132,21 @@ def fill_data(queue, done):
     done.put(True)
 
 
-def test_memory_that_others_show_is_refused():
-    for make in (lambda x: x[1:], lambda x: x.detach(), lambda x: x.untyped_storage(),
-                 lambda x: x.numpy()):
-        x = flambeau.ones(3)
+def test_memory_of_arrays_is_refused():
+    numpy = pytest.importorskip("numpy")
+    for make in (lambda x: x.numpy(), memoryview, numpy.from_dlpack):
+        x = flambeau.arange(3.0)
         other = make(x)
-        with pytest.raises(RuntimeError, match=r"shape \[3\].*before making views"):
+        with pytest.raises(RuntimeError, match=r"shape \[3\].*before x.numpy"):
             x.share_memory_()
-        del other
+        x[1] = 7
+        assert other[1] == 7
+    x = flambeau.ones(3)
+    array = x.numpy()
+    del array
+    assert x.share_memory_().is_shared()
+    with pytest.raises(RuntimeError, match="that of an array"):
+        flambeau.from_numpy(numpy.ones(3)).share_memory_()
 
 
 def test_gradients_of_shared_leaves():
@@ -182,26 +208,30 @@ def test_waiting_has_a_limit():
     assert running.join(10) and running.join()
 
 
-def change(queue, done, answers):
-    x, part = queue.get(), queue.get()
+def change(queue, answers):
+    x, (whole, part, again), copied = queue.get(), queue.get(), queue.get()
     x += 1
-    part += 1
-    answers.put(x * 2)
-    done.wait()
+    whole += 1
+    part[0] = 5
+    copied += 1
+    answers.put((again is whole, part._base is None, (x * 2).tolist(), whole.tolist()))
 
 
 @pytest.mark.parametrize("method", ("fork", "spawn"))
 def test_queues_share_what_they_can_move(method):
+    numpy = pytest.importorskip("numpy")
     context = mp.get_context(method)
-    queue, answers, done = context.Queue(), context.Queue(), context.Event()
-    child = context.Process(target=change, args=(queue, done, answers))
+    queue, answers = context.Queue(), context.Queue()
+    child = context.Process(target=change, args=(queue, answers), daemon=True)
     child.start()
-    x, whole = flambeau.zeros(2), flambeau.zeros(2, 2)
-    part = whole[0]
+    x, whole, array = flambeau.zeros(2), flambeau.zeros(2, 2), numpy.zeros(2)
+    part, column = whole[0], whole[:, 1]
     queue.put(x)
-    queue.put(part)
-    assert answers.get().tolist() == [2.0, 2.0]
+    queue.put((whole, part, whole))
+    queue.put(flambeau.from_numpy(array))
+    *told, doubled, seen = answers.get(timeout=60)
+    assert told == [True, True] and doubled == [2.0, 2.0] and seen == [[5, 1], [1, 1]]
     assert x.is_shared() and x.tolist() == [1.0, 1.0]
-    assert not part.is_shared() and whole.sum() == 0    # its memory is that of another, too
-    done.set()
+    assert column.is_shared() and column.tolist() == [1, 1] and whole.tolist() == seen
+    assert part.tolist() == [5, 1] and array.tolist() == [0, 0]
     child.join()

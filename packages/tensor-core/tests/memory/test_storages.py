@@ -145,5 +145,10 @@ def test_memory_is_shared_through_its_storage():
     alone = flambeau.ones(3).untyped_storage()
     assert alone.share_memory_().is_shared()
     y = flambeau.ones(3)
+    assert y.storage().share_memory_().is_shared()
+    assert y.is_shared()
+    z = flambeau.ones(3)
+    shown = memoryview(z)
     with pytest.raises(RuntimeError, match="would keep the old one"):
-        y.storage().share_memory_()
+        z.storage().share_memory_()
+    assert shown[0] == 1

@@ -49,7 +49,6 @@ import warnings
 
 fl_import()
 from flambeau.core import _core, ops
-from flambeau.core.composites import tensor_queries
 
 from flambeau.autograd._derived import derived_calls
 from flambeau.autograd._edge import GradientEdge

@@ -162,15 +162,12 @@ sent_are_shared = False
 def share_what_is_sent(x) -> None:
     """Move a tensor that goes to another process to memory that both see, if it can be moved.
 
-    Memory that views, storages or arrays look at stays where it is, and is copied to the process.
+    Memory that is an array's, or that an array shows, stays, and is copied to the process.
     """
-    if not sent_are_shared or not x.is_cpu or x.is_meta or not x.is_leaf \
-            or not _sends_to_process():
-        return
-    from flambeau.core import shared_memory
+    if sent_are_shared and x.is_cpu and not x.is_meta and x.is_leaf and _sends_to_process():
+        from flambeau.core import shared_memory
 
-    if shared_memory.can_move(x):
-        shared_memory.share(x)
+        shared_memory.move(x)
 
 
 def _sends_to_process() -> bool:

@@ -6,17 +6,14 @@ run when the receiver unpickles). A process maps each file once.
 """
 from __future__ import annotations
 
+import gc
 import mmap
 import os
-import sys
 import tempfile
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 from flambeau.core import _core
-from flambeau.core.composites import tensor_queries
-
-_OWN_REFERENCES = 3     # to the base of a view: the view's, a name, the argument of getrefcount
 
 
 class _Mapping(mmap.mmap):
@@ -67,42 +64,32 @@ def is_shared(x: Any) -> bool:
     return x.is_cpu and not x.is_meta and _core.storage_address(x) in _by_address
 
 
-def can_move(x: Any) -> bool:
-    """Whether nothing but ``x`` looks at its memory, or a base that only ``x`` knows."""
-    staying = tensor_queries.count_aliases_that_stay(x) + _is_held_by_view(x)
-    return _core.storage_refcount(x) - staying == 1 and _core.is_private(x)
-
-
-def _is_held_by_view(x: Any) -> bool:
-    """Whether nobody but ``x`` holds what it is a view of: ``arange(6).view(2, 3)``."""
-    base = x._base if x.is_leaf else None       # else its history is found by the base
-    return base is not None and sys.getrefcount(base) == _OWN_REFERENCES
-
-
 def share(x: Any) -> None:
-    """Move the memory of a tensor to where processes can share it.
+    """Move the memory of a tensor, and all tensors over it, to where processes can share it.
 
     Raises:
-        RuntimeError: Another tensor or an array shares the memory, and would not move with it.
+        RuntimeError: An array or a compiled function looks at the memory, and would not move
+            with it.
     """
-    if is_shared(x) or x.is_meta or not _core.storage_bytes(x):
-        return
-    if not x.is_cpu:
-        return      # other devices' memory is not the CPU's to share, as in PyTorch
-    if not can_move(x):
+    if not move(x):
         raise RuntimeError(
-            f"share_memory_(): a view of this tensor of shape {list(x.shape)}, a storage or an "
-            "array has the same memory, and would keep the old one. Call it before making views "
-            "(also before x.numpy()), or write x = x.clone().share_memory_()")
+            f"share_memory_(): the memory of this tensor of shape {list(x.shape)} is that of an "
+            "array, or an array or a compiled function looks at it, and would keep the old one. "
+            "Call it before x.numpy() and before the function is called, or write "
+            "x = x.clone().share_memory_()")
+
+
+def move(x: Any) -> bool:
+    """``share``, but false where the memory stays."""
+    if not x.is_cpu or x.is_meta or not _core.storage_bytes(x) or is_shared(x):
+        return True         # other devices' memory is not the CPU's to share, as in PyTorch
     nbytes = _core.storage_bytes(x)
-    flat = _bytes_of(_mapped(_new_file(nbytes), nbytes))
-    old = x.detach()
-    source = _core._on_storage(_core._storage_of(old), flat.dtype, (nbytes,), (1,), 0)
-    flat.copy_(source)
-    _core._count_on(flat, x)
-    moved = _core._on_storage(_core._storage_of(flat), x.dtype, tuple(x.shape), tuple(x.stride()),
-                              _core._place_in_storage(old))
-    x.data = moved
+    mapping = _mapped(_new_file(nbytes), nbytes)
+    alone = _core.storage_refcount(x) == 1
+    if not _core.move_memory(x, [x] if alone else gc.get_objects(), mapping):
+        return False
+    _by_address[_core.storage_address(x)] = mapping
+    return True
 
 
 def reduce_shared(storage: Any) -> tuple[Any, ...] | None:

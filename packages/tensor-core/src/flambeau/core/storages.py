@@ -64,7 +64,7 @@ class Storage:
         """Move the memory to where other processes can share it, as a tensor's ``share_memory_``.
 
         Raises:
-            RuntimeError: A tensor looks at the memory: its own ``share_memory_`` moves it.
+            RuntimeError: An array looks at the memory, and would not move with it.
         """
         if not self.is_shared():
             self._bytes.share_memory_()

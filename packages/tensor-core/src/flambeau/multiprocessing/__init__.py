@@ -2,7 +2,7 @@
 
 ``x.share_memory_()`` and ``module.share_memory()`` move tensors to memory that processes share.
 After this import tensors are moved there when they are sent to a process: what one process writes,
-the others see. Tensors whose memory has views, and those that are sent before, are copied.
+the others see. Memory that is an array's, or that an array shows, is copied.
 """
 from __future__ import annotations
 

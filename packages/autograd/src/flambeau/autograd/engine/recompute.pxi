@@ -37,29 +37,6 @@ cdef class Budget:
 cdef unordered_map[size_t, vector[PyObject *]] _aliases
 
 
-def count_aliases(t):
-    """How many aliases recipes and the tensor's own node hold; they keep memory that is moved."""
-    cdef fl_tensor *whole = pointer(t)
-    cdef size_t storage = <size_t>whole.storage
-    cdef int count = _aliases[storage].size() if _aliases.count(storage) else 0
-    if is_node(whole.autograd):
-        count += outputs_saved(<Node>whole.autograd, storage)
-    return count
-
-
-cdef int outputs_saved(Node node, size_t storage):
-    """How many slots of a node hold aliases of a storage."""
-    cdef int s, count = 0
-    for s in range(node.nslots):
-        if node.slots[s].kind == S_OUTPUT \
-                and <size_t>(<fl_tensor *>node.slots[s].value.o).storage == storage:
-            count += 1
-    return count
-
-
-tensor_queries.count_aliases_that_stay = count_aliases
-
-
 @cython.final
 cdef class Recipe:
     """How to compute the first result of a call once more."""

@@ -149,6 +149,9 @@ cdef extern from "deferral/deferral.h":
     void fl_deferral_add_device(int) noexcept
     int fl_settle_thread(const char *) except -1
 
+cdef extern from "runtime/alloc.h":
+    void fl_free(void *, size_t) noexcept
+
 cdef extern from "dispatch/python.h":
     ctypedef struct fl_storage:
         char *ptr
@@ -160,7 +163,7 @@ cdef extern from "dispatch/python.h":
         uint32_t is_shared
     fl_storage *fl_root_storage(PyObject *) noexcept
     enum:
-        FL_S_FOREIGN, FL_S_COUNTED_APART, FL_S_READ_LATER
+        FL_S_HEAP, FL_S_FOREIGN, FL_S_COUNTED_APART, FL_S_READ_LATER, FL_S_EXPORTED
     ctypedef struct fl_tensor_full:
         PyObject *base
         int64_t inline_geometry[16]

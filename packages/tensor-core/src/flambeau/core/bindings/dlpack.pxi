@@ -128,6 +128,7 @@ def _to_dlpack(Tensor t not None, stream=None, max_version=None, dl_device=None,
                           "export x.clone()")
     copied = copy or moved
     t = _pinned(t)
+    fl_root_storage(t._storage).is_shared |= FL_S_EXPORTED
     if versioned:
         v = <fl_dl_versioned *>PyMem_Malloc(sizeof(fl_dl_versioned))
         if v == NULL:

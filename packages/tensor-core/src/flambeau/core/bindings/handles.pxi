@@ -248,11 +248,6 @@ def _as_new(Tensor t not None):
     t._version_counter[0] = 0
 
 
-def _count_on(Tensor t not None, Tensor moved_from not None):
-    """Count writes from where another tensor is, whose elements these are now."""
-    t._version_counter[0] = moved_from._version_counter[0]
-
-
 def check_write(op, args, outs):
     """Raise what writing the results of a definition into ``outs`` would raise, and write nothing.
 

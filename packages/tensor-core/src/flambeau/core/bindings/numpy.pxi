@@ -207,15 +207,6 @@ cdef int _expect_shareable(Tensor t) except -1:
     return 0
 
 
-def _array_interface(Tensor t not None):
-    """The array-interface dict of a CPU tensor."""
-    _expect_shareable(t)
-    size = fl_itemsize(t._dtype)
-    return {"version": 3, "typestr": _typestr[t._dtype], "shape": tuple(t.shape),
-            "strides": tuple([t._strides[i] * size for i in range(t._ndim)]),
-            "data": (<uintptr_t>t._data, bool(t._flags & FL_READONLY))}
-
-
 def _cuda_array_interface(Tensor t not None):
     """The array-interface dict of a CUDA tensor (``Tensor.__cuda_array_interface__``)."""
     if t.device.type != "cuda":

@@ -94,11 +94,6 @@ def is_pinned(self, device=None):
     return backends is not None and self.is_cpu and backends.is_pinned(self.data_ptr())
 
 
-def count_aliases_that_stay(x):
-    """How many aliases the tape holds to read what a tensor was: they keep the old memory."""
-    return 0
-
-
 def is_shared(self):
     """Whether other processes can share the memory, after ``share_memory_``."""
     sharing = sys.modules.get("flambeau.core.shared_memory")
@@ -109,13 +104,14 @@ def share_memory_(self):
     """Move the memory to where processes can share it.
 
     Processes that are forked, or to which the tensor is sent, then read and write the same
-    elements. Tensors that were not moved are sent as copies.
+    elements, and so do views of it. Tensors that were not moved are sent as copies.
 
     Returns:
         The tensor itself.
 
     Raises:
-        RuntimeError: Another tensor or an array shares the memory, and would not move with it.
+        RuntimeError: An array or a compiled function looks at the memory, and would not move
+            with it.
 
     Example:
         >>> import flambeau

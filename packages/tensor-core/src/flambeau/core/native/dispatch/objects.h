@@ -30,7 +30,8 @@ enum fl_storage_kind { FL_S_INLINE = 0, FL_S_HEAP = 1, FL_S_FOREIGN = 2 };
 enum fl_storage_sharing {
     FL_S_WRITABLE_OUTSIDE = 1,      /* others may read and write the memory at any time */
     FL_S_COUNTED_APART = 2,         /* tensors with a version of their own were made of it */
-    FL_S_READ_LATER = 4             /* somebody will read it as it is now: see read_later() */
+    FL_S_READ_LATER = 4,            /* somebody will read it as it is now: see read_later() */
+    FL_S_EXPORTED = 8               /* a capsule holds a tensor and its address: memory stays */
 };
 extern fl_storage *fl_empty_storage;    /* what tensors made by Tensor.__new__ alone show */
 fl_storage *fl_storage_new(size_t nbytes, int device_code);
