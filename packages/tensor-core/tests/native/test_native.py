@@ -80,7 +80,7 @@ def gemm_objects(build: Path) -> list[Path]:
             build / f"{name}_{level}.o",
             [*KERNEL_FLAGS, *level_flags(level)],
         )
-        for name in ("gemm", "gemm_pairs")
+        for name in ("gemm", "gemm_pairs", "gemm_tiles")
         for level in LEVELS
     ]
 

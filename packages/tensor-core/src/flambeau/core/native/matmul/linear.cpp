@@ -11,6 +11,7 @@ namespace {
 struct Rows {
     int64_t m, n, k;
     bool pairs;             /* of bfloat16; k counts them */
+    bool half_input, half_weight, half_result;      /* of pairs: see fl_gemm_args */
     fl_matrix input, weight;
 };
 
@@ -38,6 +39,9 @@ int product(const Rows &r, int dtype, const void *input, const void *weight, con
     fl_gemm_args g = {};
     g.dtype = dtype;
     g.pairs = r.pairs;
+    g.a_halves = r.half_input;
+    g.b_halves = r.half_weight;
+    g.c_half = r.half_result;
     g.trans_a = (uint8_t)r.input.trans;
     g.trans_b = (uint8_t)r.weight.trans;
     g.m = r.m;
@@ -89,16 +93,19 @@ int run_float(Rows r, const fl_tensor *input, const fl_tensor *weight, const voi
 
 /* bfloat16 by pairs along k. */
 int run_pairs(Rows r, const fl_tensor *input, const fl_tensor *weight, const void *bias, char *c) {
-    PairsIn x(input, input->ndim - 1), w(weight, 1);
-    if (!x.ok() || !w.ok())
-        return -1;
     r.pairs = true;
     r.k /= 2;
+    const bool takes_halves = fl_gemm_takes_halves(r.m, r.n, r.k);
+    PairsIn x(input, input->ndim - 1, takes_halves), w(weight, 1, takes_halves);
+    if (!x.ok() || !w.ok())
+        return -1;
     if (!input_matrix(input, x.strides, &r) && (!x.copy() || !input_matrix(input, x.strides, &r)))
         return -1;
     if (!weight_matrix(weight, w.strides, &r) &&
         (!w.copy() || !weight_matrix(weight, w.strides, &r)))
         return -1;
+    r.half_input = x.halves;
+    r.half_weight = w.halves;
     return product(r, FL_F32, x.data, w.data, bias, 0, c);
 }
 
@@ -229,16 +236,22 @@ static int run_linear(const fl_tensor *input, const fl_tensor *weight, const fl_
         return run_integer(r, input, weight, bias, c);
     int64_t size = fl_kind_size[kind];
     Scratch row(bias ? (size_t)(r.n * size) : 0);
-    Out out(c, kind);
-    if (!out.ok() || !row.ok())
+    if (!row.ok())
         return -1;
     if (bias)
         spread_bias(bias, fl_dtype_of_kind[kind], r.n, row.as<char>());
     const void *b = bias ? row.as<char>() : nullptr;
+    const bool pairs = r.k > 0 && fl_goes_by_pairs(input, weight, r.k);
+    r.half_result = pairs && c->dtype == FL_BF16 && fl_is_contiguous(c);
+    if (r.half_result)
+        return run_pairs(r, input, weight, b, c->data);
+    Out out(c, kind);
+    if (!out.ok())
+        return -1;
     int status = 0;
     if (r.k == 0)
         fill_rows(r, b, size, out.as<char>());
-    else if (fl_goes_by_pairs(input, weight, r.k))
+    else if (pairs)
         status = run_pairs(r, input, weight, b, out.as<char>());
     else
         status = run_float(r, input, weight, b, out.as<char>());
@@ -253,7 +266,7 @@ extern "C" int fl_run_linear(const fl_op *, const fl_value *in, int, fl_tensor *
     if (c->numel == 0)
         return 0;
     int status;
-    if (weight->ndim > 1 &&
+    if (weight->ndim > 1 && !fl_goes_by_pairs(input, weight, input->shape[input->ndim - 1]) &&
         fl_in_row_blocks(input, c, weight->shape[0], &status, [=](fl_tensor *x, fl_tensor *y) {
             return run_linear(x, weight, bias, y);
         }))

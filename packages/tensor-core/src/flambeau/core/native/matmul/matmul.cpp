@@ -23,6 +23,9 @@ fl_gemm_args gemm_args(const Product &p, char *c) {
     fl_gemm_args g = {};
     g.dtype = p.dtype;
     g.pairs = p.pairs;
+    g.a_halves = p.a.halves;
+    g.b_halves = p.b.halves;
+    g.c_half = p.half_result;
     g.trans_a = (uint8_t)p.ma.trans;
     g.trans_b = (uint8_t)p.mb.trans;
     g.m = p.m;
@@ -68,7 +71,7 @@ bool run_small(const Product &p, const char *a, const char *b, char *c) {
 
 int run_outer(const Product &p, char *c, int64_t outer) {
     fl_gemm_args shared = gemm_args(p, c);
-    int64_t size = fl_itemsize(p.dtype);      /* a pair is as large as a float32 */
+    const int64_t step = shared.batch * p.m * p.n * result_size(p);
     int64_t work = shared.batch * p.m * p.n * p.k;
     PoolError error;
     auto some = [&](int64_t begin, int64_t end) {
@@ -76,9 +79,9 @@ int run_outer(const Product &p, char *c, int64_t outer) {
             int64_t a, b;
             outer_offsets(p, i, &a, &b);
             fl_gemm_args g = shared;
-            g.a = p.a.data + a * size;
-            g.b = p.b.data + b * size;
-            g.c = c + i * shared.batch * p.m * p.n * size;
+            g.a = p.a.data + a * operand_size(p, p.a);
+            g.b = p.b.data + b * operand_size(p, p.b);
+            g.c = c + i * step;
             if (fl_gemm_run(&g) < 0)
                 error.capture();
         }
@@ -133,18 +136,23 @@ int run_float(const fl_tensor *a, const fl_tensor *b, char *c) {
 }
 
 /* bfloat16 by pairs along k. */
-int run_pairs(const fl_tensor *a, const fl_tensor *b, char *c) {
-    PairsIn ia(a, a->ndim - 1), ib(b, b->ndim - 2);
+int run_pairs(const fl_tensor *a, const fl_tensor *b, char *c, bool rounded) {
+    Product p;
+    set_product(a, b, &p);
+    const bool takes_halves = fl_gemm_takes_halves(p.m, p.n, p.k / 2);
+    PairsIn ia(a, a->ndim - 1, takes_halves), ib(b, b->ndim - 2, takes_halves);
     if (!ia.ok() || !ib.ok())
         return -1;
-    Product p;
     auto view = [&]() {
         set_product(a, b, &p);
         p.dtype = FL_F32;
         p.pairs = true;
+        p.half_result = rounded;
         p.k /= 2;
         view_operand(a, ia, true, p, &p.a);
         view_operand(b, ib, false, p, &p.b);
+        p.a.halves = ia.halves;
+        p.b.halves = ib.halves;
         merge_batch(&p);
         fold_rows(&p);
         return readable_a(&p) && readable_b(&p);
@@ -211,7 +219,7 @@ bool plain_pair(const fl_tensor *a, const fl_tensor *b, const fl_tensor *c, Prod
     if (a->ndim > 2 || b->ndim > 2 || !fl_is_product_dtype(a->dtype) || !fl_is_contiguous(c))
         return false;
     p->dtype = a->dtype;
-    p->pairs = false;
+    p->pairs = p->half_result = p->a.halves = p->b.halves = false;
     p->m = a->ndim == 2 ? a->shape[0] : 1;
     p->k = inner_of_a(a);
     p->n = b->ndim == 2 ? b->shape[1] : 1;
@@ -299,13 +307,16 @@ static int run_matmul(const fl_tensor *a, const fl_tensor *b, fl_tensor *c) {
     int kind = fl_kind_of_dtype[c->dtype];
     if (kind == FL_K_I64 && inner_of_a(a) > 0)
         return run_integer(a, b, c);
+    const bool pairs = inner_of_a(a) > 0 && fl_goes_by_pairs(a, b, inner_of_a(a));
+    if (pairs && c->dtype == FL_BF16 && fl_is_contiguous(c))
+        return run_pairs(a, b, c->data, true);
     Out out(c, kind);
     if (!out.ok())
         return -1;
     if (inner_of_a(a) == 0)
         memset(out.as<char>(), 0, (size_t)c->numel * fl_kind_size[kind]);
-    else if (fl_goes_by_pairs(a, b, inner_of_a(a)))
-        status = run_pairs(a, b, out.as<char>());
+    else if (pairs)
+        status = run_pairs(a, b, out.as<char>(), false);
     else
         status = run_float(a, b, out.as<char>());
     if (status == 0)
@@ -319,7 +330,7 @@ extern "C" int fl_run_matmul(const fl_op *, const fl_value *in, int, fl_tensor *
     if (c->numel == 0)
         return 0;
     int status;
-    if (b->ndim == 2 &&
+    if (b->ndim == 2 && !fl_goes_by_pairs(a, b, inner_of_a(a)) &&
         fl_in_row_blocks(a, c, b->shape[1], &status,
                          [=](fl_tensor *x, fl_tensor *y) { return run_matmul(x, b, y); }))
         return status;

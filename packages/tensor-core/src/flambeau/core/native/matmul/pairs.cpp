@@ -2,9 +2,17 @@
 #include "matmul/pairs.h"
 #include "matmul/kernels/gemm.h"
 
-PairsIn::PairsIn(const fl_tensor *t, int along)
-    : t_(t), along_(along), copied_(false) {
-    ok_ = read_in_place() || copy();
+PairsIn::PairsIn(const fl_tensor *t, int along, bool takes_halves)
+    : halves(false), t_(t), along_(along), copied_(false) {
+    ok_ = read_in_place() || (takes_halves && read_halves()) || copy();
+}
+
+bool PairsIn::read_halves() {
+    const int other = along_ == t_->ndim - 1 ? t_->ndim - 2 : t_->ndim - 1;
+    halves = t_->strides[other] == 1 && t_->strides[along_] >= t_->shape[other];
+    memcpy(strides, t_->strides, sizeof(int64_t) * (size_t)t_->ndim);
+    data = t_->data;
+    return halves;
 }
 
 bool PairsIn::read_in_place() {
@@ -21,6 +29,7 @@ bool PairsIn::copy() {
     if (copied_)
         return true;
     copied_ = true;
+    halves = false;
     RawIn dense(t_, FL_BF16);
     memory_.emplace((size_t)t_->numel * 2);
     if (!dense.ok() || !memory_->ok())

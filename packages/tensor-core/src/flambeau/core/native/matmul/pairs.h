@@ -13,19 +13,24 @@ static inline bool fl_goes_by_pairs(const fl_tensor *a, const fl_tensor *b, int6
 }
 
 /* A tensor's memory with dimension `along` in pairs: its own, where neighbours along it are
- * neighbours in memory, else a copy. Strides count pairs; that of `along` is between pairs. */
+ * neighbours in memory, else a copy. Strides count pairs; that of `along` is between pairs.
+ *
+ * With `halves`, where the product takes them: the memory of a tensor whose elements along the
+ * other dimension of the matrix are neighbours. Strides are its own. */
 class PairsIn {
   public:
-    PairsIn(const fl_tensor *t, int along);
+    PairsIn(const fl_tensor *t, int along, bool takes_halves);
     bool ok() const { return ok_; }
     /* Pairs in a copy of their own, behind which nothing is strange. */
     bool copy();
 
     const char *data;
+    bool halves;
     int64_t strides[FL_MAX_DIMS];
 
   private:
     bool read_in_place();
+    bool read_halves();
     bool interleave(const uint16_t *from);
     const fl_tensor *t_;
     int along_;

@@ -6,6 +6,7 @@
 /* One operand over the batch dimensions of the result. */
 struct Batched {
     const char *data;
+    bool halves;        /* of pairs: as bfloat16, which strides count */
     int64_t row, col;
     int64_t batch[FL_MAX_DIMS];
 };
@@ -14,6 +15,7 @@ struct Batched {
 struct Product {
     int dtype;
     bool pairs;         /* of bfloat16; k counts them */
+    bool half_result;   /* of pairs: rounded to bfloat16 */
     int64_t m, n, k;
     int nbatch;
     int64_t batch[FL_MAX_DIMS];
@@ -38,6 +40,14 @@ inline void view_operand(const fl_tensor *t, const Input &in, bool is_a, const P
         int d = i - (p.nbatch - own);
         out->batch[i] = d >= 0 && t->shape[d] != 1 ? in.strides[d] : 0;
     }
+}
+
+/* Bytes of what the strides of an operand, or of the result, count. */
+inline int64_t operand_size(const Product &p, const Batched &x) {
+    return x.halves ? fl_itemsize(FL_BF16) : fl_itemsize(p.dtype);   /* a pair is as large */
+}
+inline int64_t result_size(const Product &p) {
+    return fl_itemsize(p.half_result ? (int)FL_BF16 : p.dtype);
 }
 
 /* Merge neighbouring batch dimensions that step evenly in both operands. */
@@ -77,7 +87,7 @@ inline bool readable_b(Product *p) { return fl_as_matrix(p->k, p->n, p->b.row, p
 
 /* Sizes and strides of the whole call; batch dimensions are broadcast. */
 inline void set_product(const fl_tensor *a, const fl_tensor *b, Product *p) {
-    p->pairs = false;
+    p->pairs = p->half_result = p->a.halves = p->b.halves = false;
     p->m = a->ndim > 1 ? a->shape[a->ndim - 2] : 1;
     p->k = inner_of_a(a);
     p->n = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;

@@ -19,6 +19,10 @@ typedef struct fl_gemm_args {
     uint8_t trans_a, trans_b;       /* fl_trans */
     uint8_t activation;             /* fl_activation; real dtypes only */
     uint8_t pairs;                  /* A and B are pairs of bfloat16: see fl_has_pairs */
+    uint8_t a_halves, b_halves;     /* with `pairs`, where fl_gemm_takes_halves: A or B is bfloat16
+                                       whose columns, or rows, lie in memory side by side; its
+                                       leading dimension and stride count bfloat16 */
+    uint8_t c_half;                 /* with `pairs`: C is bfloat16, written once; beta is 0 */
     int64_t m, n, k;
     double alpha, beta;             /* beta == 0: C is written without being read */
     const void *a, *b;
@@ -38,6 +42,9 @@ int fl_gemm_run(const fl_gemm_args *args);      /* 0, or -1 with an error stored
 /* Whether this processor multiplies pairs of bfloat16. Then a product with `pairs` and dtype
  * float32 takes A and B as such pairs along k: k, strides and leading dimensions count them. */
 int fl_has_pairs(void);
+
+/* Whether such a product is made of tiles (AMX), which take operands of bfloat16 in either order. */
+int fl_gemm_takes_halves(int64_t m, int64_t n, int64_t k);
 
 /* A matrix of float32, n x k as stored, that products with its transpose have packed once. */
 struct fl_packed_matrix {

@@ -45,6 +45,7 @@ const int64_t VECTORS_ACROSS = 6;
 const double SHARED_PANELS_WORK = 2.5e8;
 const int64_t MIN_SHARED_TRANSPOSE_ELEMENTS = 1 << 17;
 const int64_t PANEL_GRAIN = 64;
+const int64_t STRIPS_GRAIN = 2048;      /* terms of the strips that a thread packs at least */
 
 /* What is packed at once takes this much memory; a larger A is packed and multiplied in bands. */
 const int64_t BAND_BYTES = 1 << 21;
@@ -54,7 +55,13 @@ const int64_t MAX_SMALL_MULTIPLICATIONS = 4096;
 
 /* Tiles that keep their part of A in the L2 cache. */
 const int64_t TALLEST_TILE = 378;
-const int64_t WIDEST_TILE = 1024;
+
+/* From here on products of pairs use tiles: rows and columns fill most of one, and what is packed is
+ * used often enough. */
+const int64_t MIN_TILE_ROWS = 8;
+const int64_t MIN_TILE_COLS = 16;
+const int64_t MIN_TILE_PAIRS = 8;
+const int64_t MIN_TILE_MULTIPLICATIONS = 1 << 15;
 
 /* The whole product as a block with free strides. */
 fl_gemm_block block_of(const fl_gemm_args &g) {
@@ -76,6 +83,8 @@ fl_gemm_block block_of(const fl_gemm_args &g) {
     block.bias = g.bias;
     block.bias_col = 1;
     block.relu = g.activation == FL_ACT_RELU;
+    block.a_halves = g.a_halves;
+    block.b_halves = g.b_halves;
     return block;
 }
 
@@ -151,9 +160,12 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
         else
             break;
     }
-    int64_t tile_m = g.dot ? g.m : std::min(ceil_div(g.m, rows), TALLEST_TILE);
-    int64_t tile_n = g.packed ? packed_columns_of(g.n, cols, unit_cols, WIDEST_TILE)
-                              : columns_of(g.n, cols, unit_cols / 2, WIDEST_TILE);
+    int64_t unit = kernels.row_unit;
+    int64_t tile_m = g.dot ? g.m
+                           : std::min(ceil_div(ceil_div(g.m, rows), unit) * unit,
+                                      TALLEST_TILE / unit * unit);
+    int64_t tile_n = g.packed ? packed_columns_of(g.n, cols, unit_cols, kernels.widest)
+                              : columns_of(g.n, cols, unit_cols / 2, kernels.widest);
     return Grid(g.m, g.n, tile_m, tile_n);
 }
 

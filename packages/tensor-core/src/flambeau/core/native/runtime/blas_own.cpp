@@ -49,6 +49,32 @@ class Panels {
     void *memory_;
 };
 
+/* Columns of B, packed once for several rows of tasks, where products are made of tiles. */
+class Strips {
+  public:
+    Strips(fl_gemm_block &whole, const fl_gemm_dtype &kernels, bool share) {
+        const int64_t count = ceil_div(whole.n, kernels.cols), k = kernels.packed_terms(whole.k);
+        if (!share)
+            return;
+        bytes_ = static_cast<size_t>(count * kernels.cols * k) * sizeof(float);
+        memory_ = fl_alloc(bytes_);
+        if (!memory_)
+            return;
+        const int64_t grain = STRIPS_GRAIN / k + 1;
+        fl_parallel(count, grain, [&](int64_t begin, int64_t end) {
+            kernels.pack_b(&whole, begin, end, memory_);
+        });
+        whole.packed = memory_;
+    }
+    ~Strips() { fl_free(memory_, bytes_); }
+    Strips(const Strips &) = delete;
+    Strips &operator=(const Strips &) = delete;
+
+  private:
+    size_t bytes_ = 0;
+    void *memory_ = nullptr;
+};
+
 /* How many rows of tiles make a band. */
 int64_t band_of(const fl_gemm_block &g, const Grid &grid, int64_t itemsize, bool share) {
     int64_t bytes = g.m * g.k * itemsize;
@@ -62,15 +88,17 @@ class OwnJob {
            const fl_gemm_dtype &table, const Grid &cut)
         : whole(block), swapped(sides_swapped), kernels(table), grid(cut),
             itemsize(fl_itemsize(g.dtype)),
-          stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
+          a_size(block.a_halves ? HALF : itemsize), b_size(block.b_halves ? HALF : itemsize),
+          c_size(g.c_half ? HALF : itemsize), stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
           stride_c(g.stride_c), epilogue(epilogue_of(g)) {
         fl_gemm_block tile = whole;
         tile.m = std::min(whole.m, grid.tile_m);
-        scratch_bytes = static_cast<size_t>(kernels.scratch_bytes(&tile));
+        sums_bytes = g.c_half && g.k > kernels.rounded_terms ? static_cast<size_t>(tile.m * grid.tile_n * itemsize) : 0;
+        scratch_bytes = sums_bytes + static_cast<size_t>(kernels.scratch_bytes(&tile));
     }
 
     void run_range(int64_t begin, int64_t end) {
-        void *scratch = fl_alloc(scratch_bytes);
+        char *scratch = static_cast<char *>(fl_alloc(scratch_bytes));
         if (!scratch) {
             out_of_memory = true;
             return;
@@ -88,37 +116,59 @@ class OwnJob {
     }
 
   private:
+    static const int64_t HALF = 2;
+
+    static const char *at(const void *base, int64_t elements, int64_t size) {
+        return static_cast<const char *>(base) + elements * size;
+    }
     const char *at(const void *base, int64_t elements) const {
-        return static_cast<const char *>(base) + elements * itemsize;
+        return at(base, elements, itemsize);
     }
 
     /* Task number `task`: a tile of one product of the batch. */
-    void run(int64_t task, void *scratch) const {
+    void run(int64_t task, char *scratch) const {
         int64_t which = task / grid.count();
         int64_t i = task % grid.count() / grid.cols * grid.tile_m;
         int64_t j = task % grid.cols * grid.tile_n;
         fl_gemm_block tile = whole;
         tile.m = std::min(grid.tile_m, whole.m - i);
         tile.n = std::min(grid.tile_n, whole.n - j);
-        tile.a = at(whole.a, which * stride_a + i * whole.a_row);
-        tile.b = at(whole.b, which * stride_b + j * whole.b_col);
+        tile.a = at(whole.a, which * stride_a + i * whole.a_row, a_size);
+        tile.b = at(whole.b, which * stride_b + j * whole.b_col, b_size);
         tile.c = const_cast<char *>(
-            at(whole.c, which * stride_c + i * whole.c_row + j * whole.c_col));
+            at(whole.c, which * stride_c + i * whole.c_row + j * whole.c_col, c_size));
         if (tile.bias)
             tile.bias = at(whole.bias, i * whole.bias_row + j * whole.bias_col);
         if (tile.packed)
-            tile.packed = at(whole.packed, j * whole.k);
+            tile.packed = at(whole.packed, j * kernels.packed_terms(whole.k));
         if (tile.panels)
             tile.panels = const_cast<char *>(at(whole.panels, i * kernels.panel_stride));
-        tile.scratch = scratch;
+        tile.scratch = scratch + sums_bytes;
+        tile.c_half = c_size == HALF && !sums_bytes;
+        if (sums_bytes)
+            return run_rounded(tile, scratch);
         kernels.block(&tile);
         if (epilogue)
             finish(tile);
     }
 
+    /* The tile's sums in float32 stay in the cache, and are rounded once. */
+    void run_rounded(fl_gemm_block &tile, char *sums) const {
+        uint16_t *c = static_cast<uint16_t *>(tile.c);
+        tile.c = sums;
+        tile.c_row = swapped ? 1 : tile.n;
+        tile.c_col = swapped ? tile.m : 1;
+        kernels.block(&tile);
+        const int64_t rows = swapped ? tile.n : tile.m, cols = swapped ? tile.m : tile.n;
+        const int64_t step = swapped ? whole.c_col : whole.c_row;
+        const float *from = reinterpret_cast<const float *>(sums);
+        for (int64_t i = 0; i < rows; i++)
+            FL_PICK(fl_gemm_pairs_kernels)->round(c + i * step, from + i * cols, cols);
+    }
+
     /* The epilogue for C, where it is all of a result. */
     static const fl_epilogue *epilogue_of(const fl_gemm_args &g) {
-        bool dense = g.ldc == g.n && (g.batch == 1 || g.stride_c == g.m * g.n);
+        bool dense = !g.c_half && g.ldc == g.n && (g.batch == 1 || g.stride_c == g.m * g.n);
         return dense ? fl_take_epilogue(g.c, g.batch * g.m * g.n, fl_itemsize(g.dtype)) : nullptr;
     }
 
@@ -136,9 +186,9 @@ class OwnJob {
     const bool swapped;
     const fl_gemm_dtype &kernels;
     const Grid grid;
-    const int64_t itemsize, stride_a, stride_b, stride_c;
+    const int64_t itemsize, a_size, b_size, c_size, stride_a, stride_b, stride_c;
     const fl_epilogue *const epilogue;
-    size_t scratch_bytes;
+    size_t sums_bytes, scratch_bytes;
     std::atomic<bool> out_of_memory{false};
 };
 
@@ -151,7 +201,7 @@ bool is_small(const fl_gemm_block &g) {
 /* Few elements, of one product or of several behind each other. */
 bool run_small(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_block *block,
              bool swapped) {
-    if (!is_small(*block) || g.batch > MAX_SMALL_MULTIPLICATIONS / (g.m * g.n * (g.k + 1)) + 1)
+    if (g.c_half || !is_small(*block) || g.batch > MAX_SMALL_MULTIPLICATIONS / (g.m * g.n * (g.k + 1)) + 1)
         return false;
     int64_t itemsize = fl_itemsize(g.dtype);
     int64_t a = (swapped ? g.stride_b : g.stride_a) * itemsize;
@@ -225,6 +275,12 @@ int fl_has_pairs(void) {
 #endif
 }
 
+int fl_gemm_takes_halves(int64_t m, int64_t n, int64_t k) {
+    return m >= MIN_TILE_ROWS && n >= MIN_TILE_COLS && k >= MIN_TILE_PAIRS &&
+           m * n * k >= MIN_TILE_MULTIPLICATIONS && FL_PICK(fl_gemm_tiles_kernels)->built &&
+           fl_has_amx();
+}
+
 bool fl_gemm_small(bool wide, fl_gemm_block *g) {
     if (g->m > MAX_SMALL_MULTIPLICATIONS || g->n > MAX_SMALL_MULTIPLICATIONS)
         return false;
@@ -237,14 +293,22 @@ bool fl_gemm_small(bool wide, fl_gemm_block *g) {
     return true;
 }
 
-int fl_gemm_own(const fl_gemm_args &g) {
+static const fl_gemm_dtype &kernels_of(const fl_gemm_args &g, bool tiles) {
+    if (tiles)
+        return FL_PICK(fl_gemm_tiles_kernels)->product;
+    if (g.pairs)
+        return FL_PICK(fl_gemm_pairs_kernels)->product;
     const fl_gemm_kernels *level = FL_PICK(fl_gemm_kernels);
-    const fl_gemm_dtype &kernels = g.pairs ? FL_PICK(fl_gemm_pairs_kernels)->product
-                                   : fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
+    return fl_itemsize(g.dtype) == 4 ? level->f32 : level->f64;
+}
+
+int fl_gemm_own(const fl_gemm_args &g) {
+    const bool tiles = g.pairs && g.alpha == 1 && fl_gemm_takes_halves(g.m, g.n, g.k);
+    const fl_gemm_dtype &kernels = kernels_of(g, tiles);
     fl_gemm_block whole = block_of(g);
-    bool swapped = choose_form(whole, kernels);
+    bool swapped = !tiles && choose_form(whole, kernels);
     const void *packed = take_packed(g);
-    if (run_small(g, kernels, &whole, swapped))
+    if (!tiles && run_small(g, kernels, &whole, swapped))
         return 0;
     whole.packed = swapped || whole.dot ? nullptr : packed;
     double work = work_of(g);
@@ -255,12 +319,13 @@ int fl_gemm_own(const fl_gemm_args &g) {
         grain = std::max<int64_t>(
             static_cast<int64_t>(BATCH_TASK_WORK * static_cast<double>(tasks) / work), 1);
     bool share = g.batch == 1 && grid.cols > 1 &&
-                 (work >= SHARED_PANELS_WORK ||
+                 (tiles || work >= SHARED_PANELS_WORK ||
                   (whole.a_col != 1 &&
                    (grid.cols - 1) * whole.m * whole.k >= MIN_SHARED_TRANSPOSE_ELEMENTS));
     int64_t band = band_of(whole, grid, fl_itemsize(g.dtype), share);
-    int64_t height = std::min(band * grid.tile_m, whole.m);
-    Panels panels(whole, kernels, fl_itemsize(g.dtype), share, height);
+    int64_t height = std::min(band * grid.tile_m, whole.m), unit = kernels.row_unit;
+    const Strips strips(whole, kernels, tiles && g.batch == 1 && grid.rows > 1);
+    Panels panels(whole, kernels, fl_itemsize(g.dtype), share, ceil_div(height, unit) * unit);
     OwnJob job(g, whole, swapped, kernels, grid);
     int64_t step = share ? band * grid.cols : tasks;
     for (int64_t first = 0; first < tasks; first += step) {

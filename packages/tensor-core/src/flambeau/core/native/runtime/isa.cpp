@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace {
 
@@ -61,6 +65,22 @@ int fl_isa_level(void) {
 const char *fl_isa_name(int level) {
     return level >= FL_ISA_NEON && level <= FL_ISA_V4 ? NAMES[level] : "unknown";
 }
+
+#if defined(__x86_64__) && defined(__linux__)
+/* Linux has room for the 8 KiB of tile registers only in threads of processes that asked. */
+static bool ask_for_tiles() {
+    const long ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18;
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
+bool fl_has_amx(void) {
+    static const bool has = __builtin_cpu_supports("amx-tile") &&
+                            __builtin_cpu_supports("amx-bf16") && ask_for_tiles();
+    return has;
+}
+#else
+bool fl_has_amx(void) { return false; }
+#endif
 
 bool fl_has_vnni(void) {
 #if defined(__x86_64__)

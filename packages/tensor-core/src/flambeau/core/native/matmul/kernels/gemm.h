@@ -28,6 +28,10 @@ typedef struct fl_gemm_block {
                                    that is a multiple of `cols` then */
     void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
                                    and a_col, and no fewer rows */
+    int32_t a_halves, b_halves; /* of fl_gemm_tiles_kernels: this operand is bfloat16 of which two
+                                   terms make a pair; strides count bfloat16, and elements of one
+                                   term (a_row, b_col) are neighbours */
+    int32_t c_half;             /* C is bfloat16: only up to `rounded_terms`, and beta is 0 */
 } fl_gemm_block;
 
 enum { FL_GEMM_SMALL_TERMS = 64 };        /* the longest sums of `small` */
@@ -39,12 +43,16 @@ typedef struct fl_gemm_dtype {
     int64_t (*scratch_bytes)(const fl_gemm_block *);
     /* Fill `panels` with these rows of A: slabs of m rows of panel_stride elements each. */
     void (*pack_a)(const fl_gemm_block *, int64_t first_row, int64_t end_row);
-    /* Strips of B, `cols` columns each: [strip][term][column]. */
+    /* Strips of B, `cols` columns each: [strip][term][column], with packed_terms(k) terms. */
     void (*pack_b)(const fl_gemm_block *, int64_t first_strip, int64_t end_strip, void *packed);
+    int64_t (*packed_terms)(int64_t k);
     int64_t slab, panel_stride;
     int64_t rows, cols;                     /* of the register tile */
     int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */
     int64_t dot_row_terms;                  /* terms of a sum for each row that `dot` has at most */
+    int64_t row_unit;                       /* rows of a task are a multiple, but for the last */
+    int64_t widest;                         /* columns of a task at most */
+    int64_t rounded_terms;                  /* of sums that `block` rounds, at most */
     /* How many columns of B a block of so many rows reads at once: a good width of copies of B. */
     int64_t (*strip_cols)(int64_t rows);
 } fl_gemm_dtype;
@@ -64,7 +72,16 @@ struct fl_gemm_pairs_kernels {
     fl_gemm_dtype product;
     /* out[j] = the pair of low[j] and high[j] */
     void (*interleave)(uint32_t *out, const uint16_t *low, const uint16_t *high, int64_t n);
+    void (*round)(uint16_t *out, const float *in, int64_t n);
+};
+
+/* The same by AMX, whose registers hold tiles of 16 x 16 sums or of 16 pairs of 16 rows. They are
+ * worth it for matrices, not for vectors. */
+struct fl_gemm_tiles_kernels {
+    bool built;                 /* for processors with AMX-BF16; `small` and `dot` are not */
+    fl_gemm_dtype product;
 };
 extern "C" {
 FL_LEVELS(fl_gemm_pairs_kernels);
+FL_LEVELS(fl_gemm_tiles_kernels);
 }

@@ -7,6 +7,7 @@
 #pragma GCC target("avx512bf16")
 #define FL_GEMM_PAIRS
 #include "matmul/kernels/gemm_product.h"
+#include "matmul/kernels/gemm_round.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ void interleave(uint32_t *__restrict out, const uint16_t *__restrict low,
 }  // namespace
 
 extern const fl_gemm_pairs_kernels FL_LEVEL(fl_gemm_pairs_kernels) = {true, table<float>(),
-                                                                      interleave};
+                                                                      interleave, round_row};
 #else
 extern const fl_gemm_pairs_kernels FL_LEVEL(fl_gemm_pairs_kernels) = {};
 #endif

@@ -21,6 +21,9 @@ template <class T> constexpr int64_t panel_rows() {
     return bytes / (SLAB * sizeof(T)) / TILE_ROWS * TILE_ROWS;
 }
 
+/* Columns of a task: its part of C stays in the L2 cache. */
+const int64_t WIDEST = 1024;
+
 template <class T> constexpr int strip_cols() {
     return TILE_VECTORS * Lanes<T>::COUNT;
 }
@@ -258,15 +261,17 @@ void pack_b(const fl_gemm_block *g, int64_t first_strip, int64_t end_strip, void
     Product<T>(*g).pack_b(first_strip, end_strip, static_cast<T *>(packed));
 }
 
+inline int64_t packed_terms(int64_t k) { return k; }
+
 template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
     int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(g->m);
     return elements * static_cast<int64_t>(sizeof(T));
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
-    return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>, pack_b<T>,
+    return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>, pack_b<T>, packed_terms,
             SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
-            panel_rows<T>(),        dot_row_terms<T>(), strip_cols_of<T>};
+            panel_rows<T>(),        dot_row_terms<T>(), 1, WIDEST, 0, strip_cols_of<T>};
 }
 
 } // namespace
