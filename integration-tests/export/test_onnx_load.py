@@ -175,6 +175,9 @@ def test_recurrent_networks_as_onnxruntime(op, direction, more):
             held.append((state, draw.standard_normal((d, batch, hidden)).astype(np.float32)))
             names.append(state)
     attributes = {"linear_before_reset": 1} if op == "GRU-after" else {}
+    if not more:
+        attributes["activations"] = {"LSTM": ["HardSigmoid", "Tanh", "Relu"], "RNN": ["Relu"]}.get(
+            name, ["Sigmoid", "Tanh"]) * d
     outputs = ["y", "y_h"] + ["y_c"] * (name == "LSTM")
     node = helper.make_node(name, names, outputs, hidden_size=hidden, direction=direction,
                             **attributes)

@@ -204,6 +204,8 @@ class Planner:
         value = helper.get_attribute_value(attribute)
         if isinstance(value, bytes):
             return value.decode(errors="replace")
+        if attribute.type == AttributeProto.STRINGS:
+            return [each.decode(errors="replace") for each in value]
         return list(value) if attribute.type != AttributeProto.INT and hasattr(
             value, "__len__") else value
 

@@ -25,6 +25,7 @@ _DEFAULTS = {"leakyrelu": (0.01, 0.0), "thresholdedrelu": (1.0, 0.0), "hardsigmo
 
 State = tuple[fl.Tensor, ...]
 Cell = Callable[[fl.Tensor, State], State]
+Gates = Callable[[fl.Tensor, fl.Tensor], fl.Tensor]
 
 
 def _functions(call: Call, each: list[str], directions: int) -> list[Any]:
@@ -190,17 +191,28 @@ def lstm(call: Call, x: fl.Tensor, w: fl.Tensor, r: fl.Tensor, b: fl.Tensor | No
     if p is None and _is_plain(call, _lengths(lengths, x, call), ["Sigmoid", "Tanh", "Tanh"]):
         return _layer(call, fl.lstm, x, [w, r] if b is None else [w, r, b], [0, 2, 3, 1],
                       [h0, c0])
-    functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], w.shape[0])
+    def gates_of(d: int) -> Gates:
+        bias = 0 if b is None else b[d, :4 * hidden] + b[d, 4 * hidden:]
+        return lambda x, before: x @ w[d].T + before @ r[d].T + bias
+
+    return lstm_by_gates(call, x, w.shape[0], hidden, gates_of, lengths, h0, c0, p)
+
+
+def lstm_by_gates(call: Call, x: fl.Tensor, directions: int, hidden: int,
+                  gates_of: Callable[[int], Gates], lengths: fl.Tensor | None,
+                  h0: fl.Tensor | None, c0: fl.Tensor | None, p: fl.Tensor | None) -> Any:
+    """An LSTM whose gates, before their activations, are a function of input and hidden state."""
+    functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], directions)
     coupled = call.get("input_forget", 0)
 
     def cell_of(d: int) -> Cell:
         f, g, h = functions[3 * d:3 * d + 3]
-        bias = 0 if b is None else b[d, :4 * hidden] + b[d, 4 * hidden:]
+        gates = gates_of(d)
         peep = [0, 0, 0] if p is None else list(p[d].split(hidden))
 
         def cell(x: fl.Tensor, state: State) -> State:
             before, c = state
-            i, o, forget, new = (x @ w[d].T + before @ r[d].T + bias).split(hidden, -1)
+            i, o, forget, new = gates(x, before).split(hidden, -1)
             i = f(_limited(call, i + peep[0] * c))
             forget = 1 - i if coupled else f(_limited(call, forget + peep[2] * c))
             c = forget * c + i * g(_limited(call, new))

@@ -11,6 +11,7 @@ from flambeau.onnx.importing.operators.contributed.attention import attend_proje
 from flambeau.onnx.importing.operators.pooling import average_pool
 from flambeau.onnx.importing.operators.products import integer_product, requantized
 from flambeau.onnx.importing.operators.quantized import dequantize, dynamic_quantize, quantize
+from flambeau.onnx.importing.operators.recurrent import Gates, lstm_by_gates
 from flambeau.onnx.importing.table import Call, contributed
 
 contributed("QuantizeLinear")(quantize)
@@ -129,6 +130,35 @@ def dynamic_matmul(call: Call, a: fl.Tensor, b: fl.Tensor, b_scale: fl.Tensor,
     """The same, with ``a`` rounded to bytes first, by one scale for all of it."""
     whole, scale, zero = dynamic_quantize(call, a)
     return integer_to_float(call, whole, b, scale, b_scale, zero, b_zero, bias)
+
+
+@contributed("DynamicQuantizeLSTM")
+def dynamic_lstm(call: Call, x: fl.Tensor, w: fl.Tensor, r: fl.Tensor, b: Maybe = None,
+                 lengths: Maybe = None, h0: Maybe = None, c0: Maybe = None, p: Maybe = None,
+                 w_scale: Maybe = None, w_zero: Maybe = None, r_scale: Maybe = None,
+                 r_zero: Maybe = None) -> Any:
+    """An LSTM with weights of bytes: all inputs are rounded to bytes at once, states step by step.
+
+    Weights lie with columns of gates, where those of ``LSTM`` have rows.
+    """
+    assert w_scale is not None and r_scale is not None
+    directions, hidden = w.shape[0], r.shape[1]
+
+    def product(a: fl.Tensor, d: int, weight: fl.Tensor, scale: fl.Tensor, zero: Maybe
+                ) -> fl.Tensor:
+        return dynamic_matmul(call, a, weight[d], scale[d], None if zero is None else zero[d])
+
+    if lengths is not None:         # behind the longest sequence, nothing counts for the scale
+        steps = fl.arange(x.shape[0], device=x.device).reshape(-1, 1, 1)
+        x = fl.where(steps < lengths.max(), x, fl.zeros_like(x))
+    given = fl.cat([product(x, d, w, w_scale, w_zero) for d in range(directions)], -1)
+
+    def gates_of(d: int) -> Gates:
+        bias = 0 if b is None else b[d, :4 * hidden] + b[d, 4 * hidden:]
+        columns = slice(4 * hidden * d, 4 * hidden * (d + 1))
+        return lambda x, before: x[..., columns] + bias + product(before, d, r, r_scale, r_zero)
+
+    return lstm_by_gates(call, given, directions, hidden, gates_of, lengths, h0, c0, p)
 
 
 @contributed("QAttention")
