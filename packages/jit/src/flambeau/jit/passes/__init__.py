@@ -8,10 +8,11 @@ all but the first take pure ones.
 ``dead_code``         what no result needs goes
 ``fusion``            neighbouring pointwise nodes become one loop
 
-Frozen programs, whose weights are constants, have two more before these:
+Frozen programs, whose weights are constants, have more before ``dead_code``, and one before all:
 
+``unfusion``          nodes of such loops stand by themselves again
 ``affine``            batch norms become a factor and a summand
-``into_weights``      which go into the weights before them
+``into_weights``      which go into the weights before them, as other constants do
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from flambeau.jit.passes.batch_norms import affine, into_weights
 from flambeau.jit.passes.common import common
 from flambeau.jit.passes.constants import constants
 from flambeau.jit.passes.dead_code import dead_code
-from flambeau.jit.passes.fusion import fusion
+from flambeau.jit.passes.fusion import fusion, unfusion
 from flambeau.jit.passes.writes import writes
 
 Pass = Callable[[Graph], Graph]
@@ -51,10 +52,12 @@ def frozen(graph: Graph, optimize_numerics: bool = True) -> Graph:
 
     Args:
         graph: the graph.
-        optimize_numerics: whether batch norms go into weights, which changes roundings.
+        optimize_numerics: whether batch norms and constants go into weights, which changes
+            roundings.
     """
     more = (into_weights,) if optimize_numerics else ()
-    return run_passes(graph, (constants, algebra, common, affine, *more, dead_code, fusion))
+    return run_passes(graph, (unfusion, constants, algebra, common, affine, *more, dead_code,
+                              fusion))
 
 
 def _with_regions(node: Node) -> Node:
@@ -94,5 +97,5 @@ def run_passes(
 
 __all__ = [
     "IN_REGIONS", "PASSES", "Pass", "affine", "algebra", "common", "constants", "dead_code",
-    "frozen", "fusion", "into_weights", "optimized", "run_passes", "writes",
+    "frozen", "fusion", "into_weights", "optimized", "run_passes", "unfusion", "writes",
 ]

@@ -1,8 +1,9 @@
-"""Batch norms of frozen programs: a factor and a summand, or part of the weights before them."""
+"""Batch norms and constants of frozen programs: a factor and a summand, or part of the weights
+before them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,15 +28,26 @@ def affine(graph: Graph) -> Graph:
 def into_weights(graph: Graph) -> Graph:
     """Scale the weights of a product or a convolution that only such a node reads.
 
-    Sums have scaled terms then, so that results differ by rounding. Where a weight would not be
-    finite, all stays as it is.
+    So do constants that are multiplied with its results or added to them, one for each channel or
+    one for all. Sums have scaled terms then, so that results differ by rounding. Where a weight
+    would not be finite, all stays as it is.
     """
     known = _Known(graph)
     nodes: list[Node] = []
     for node in graph.nodes:
-        chain = known.chain(node) if node.op == "channel_affine" else None
-        nodes += (known.scaled(node, chain) if chain else None) or [node]
+        made = known.in_weights(node) or [node]
+        known.add(made)
+        nodes += made
     return replace(graph, nodes=nodes, captures=known.captures)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """``x * scale + shift``, by channel in float64."""
+
+    x: Value
+    scale: Tensor
+    shift: Tensor
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,30 @@ class _Chain:
     weight: Tensor
     summand: Tensor | None
     views: Sequence[Node]
+
+
+def _sum(x: Value, first: Any, second: Any, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    one = bridge.from_numbers([1.0], "float64")
+    return (one, alpha * second) if first is x else (alpha, first)
+
+
+def _difference(x: Value, first: Any, second: Any, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    return _sum(x, first, second, -alpha)
+
+
+def _product(x: Value, first: Any, second: Any) -> tuple[Tensor, Tensor]:
+    factor = second if first is x else first
+    return factor, bridge.from_numbers([0.0], "float64")
+
+
+def _quotient(x: Value, first: Any, second: Any) -> tuple[Tensor, Tensor] | None:
+    return _product(x, first, 1 / second) if first is x else None
+
+
+#: Factor and summand of a value among an operator's arguments, the others of which are constants.
+_AFFINE: dict[str, Callable[..., tuple[Tensor, Tensor] | None]] = {
+    "channel_affine": lambda x, _, scale, shift: (scale, shift),
+    "mul": _product, "add": _sum, "sub": _difference, "div": _quotient}
 
 
 class _Known:
@@ -112,13 +148,58 @@ class _Known:
             node = self.before(node.args[0])
         return node
 
-    def chain(self, node: Node) -> _Chain | None:
-        """What leads to it, where its weights can be scaled."""
+    def add(self, nodes: Sequence[Node]) -> None:
+        """Nodes that stand in the graph from now on."""
+        for node in nodes:
+            self.producers.update(dict.fromkeys(node.outputs, node))
+            for value in dict.fromkeys(node.inputs):
+                self.users.setdefault(value, [node])
+
+    def in_weights(self, node: Node) -> list[Node] | None:
+        """Nodes with other weights that compute the same; ``None`` where there are none."""
+        terms = self.terms(node) if node.op in _AFFINE else None
+        chain = None if terms is None else self.chain(terms.x)
+        return None if chain is None or terms is None else self.scaled(node, chain, terms)
+
+    def terms(self, node: Node) -> _Terms | None:
+        """What a node with constants makes of each channel."""
+        output = node.outputs[0]
+        if output.dtype not in _DTYPES or len(output.shape) < 2:
+            return None
+        channels = output.shape[1]
+        values = [arg for arg in node.args
+                  if isinstance(arg, Value) and arg not in self.tensors and arg.type == output.type]
+        if len(values) != 1 or not isinstance(channels, int):
+            return None
+        args = [arg if arg is values[0] else self.by_channel(arg, output) for arg in node.args]
+        if any(each is None for each in args):
+            return None
+        found = _AFFINE[node.op](values[0], *args)
+        if found is None:
+            return None
+        scale, shift = (each.expand(channels) for each in found)
+        return _Terms(values[0], scale, shift)
+
+    def by_channel(self, arg: Any, output: Value) -> Tensor | None:
+        """A number, or a constant with one element or one for each channel, in float64."""
+        if isinstance(arg, int | float) and not isinstance(arg, bool):
+            return bridge.from_numbers([arg], "float64")
+        tensor = self.tensors.get(arg) if isinstance(arg, Value) else None
+        if tensor is None or arg.dtype != output.dtype or tensor.ndim > len(output.shape):
+            return None
+        shape = (*[1] * (len(output.shape) - tensor.ndim), *tensor.shape)
+        is_column = all(size == 1 for k, size in enumerate(shape) if k != 1)
+        return tensor.double().flatten() if is_column else None
+
+    def chain(self, value: Value) -> _Chain | None:
+        """What leads to a value, where its weights can be scaled."""
         views: list[Node] = []
-        before, summand = self.behind_views(node.args[0], views), None
+        before, summand = self.behind_views(value, views), None
         if before is not None and before.op == "add":
-            summand = self.column(before)
-            before = None if summand is None else self.behind_views(before.args[0], views)
+            terms = self.terms(before)
+            if terms is None or not _is_one(terms.scale):
+                return None
+            before, summand = self.behind_views(terms.x, views), terms.shift
         if before is None or before.op not in _CHANNELS:
             return None
         if before.op == "linear" and len(before.outputs[0].shape) != 2:
@@ -129,25 +210,17 @@ class _Known:
             if bias is None:
                 return None
             summand = bias.double() if summand is None else bias.double() + summand
-        return None if weight is None else _Chain(before, weight, summand, views)
-
-    def column(self, node: Node) -> Tensor | None:
-        """A constant for each channel that a node adds."""
-        x, other, alpha = node.args
-        if alpha != 1 or not isinstance(x, Value) or other not in self.tensors:
+        if weight is None or weight.dtype != bridge.dtype_named(value.dtype):
             return None
-        shape = node.outputs[0].shape
-        is_column = x.shape == shape and other.shape == (shape[1], *[1] * (len(shape) - 2))
-        return self.tensors[other].double().flatten() if is_column else None
+        return _Chain(before, weight, summand, views)
 
-    def scaled(self, node: Node, chain: _Chain) -> list[Node] | None:
+    def scaled(self, node: Node, chain: _Chain, terms: _Terms) -> list[Node] | None:
         """The chain with other weights; ``None`` where they are not finite."""
-        first, dtype = chain.first, node.outputs[0].dtype
-        scale, shift = (self.tensors[each].double().flatten() for each in node.args[1:])
-        if chain.weight.dtype != bridge.dtype_named(dtype):
-            return None
+        first, dtype, scale = chain.first, node.outputs[0].dtype, terms.scale
+        if _CHANNELS[first.op] == 1 and _is_one(scale) and chain.summand is None:
+            return None             # a sum, which stays one
         weight = _times(chain.weight.double(), scale, _CHANNELS[first.op])
-        bias = shift if chain.summand is None else chain.summand * scale + shift
+        bias = terms.shift if chain.summand is None else chain.summand * scale + terms.shift
         if not all(each.to(chain.weight.dtype).isfinite().all() for each in (weight, bias)):
             return None
         args = [first.args[0], self.constant(weight, dtype), *first.args[2:]]
@@ -163,6 +236,10 @@ class _Known:
             nodes.append(Node("add", (nodes[-1].outputs[0], self.constant(column, dtype), 1), (),
                               where=node.where))
         return [*nodes[:-1], replace(nodes[-1], outputs=node.outputs)]
+
+
+def _is_one(scale: Tensor) -> bool:
+    return bool((scale == 1).all())
 
 
 def _times(weight: Tensor, scale: Tensor, channels: int) -> Tensor:

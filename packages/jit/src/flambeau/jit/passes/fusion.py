@@ -28,6 +28,22 @@ def fusion(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes)
 
 
+def unfusion(graph: Graph) -> Graph:
+    """The nodes of regions as nodes of the graph, which other passes look at one by one."""
+    nodes = [each for node in graph.nodes for each in (_inside(node) if node.body else [node])]
+    return replace(graph, nodes=nodes)
+
+
+def _inside(node: Node) -> list[Node]:
+    body, (read,) = node.body, node.args
+    assert body is not None and isinstance(read, tuple)
+    new = {value: value.like() for inner in body.nodes for value in inner.outputs}
+    new.update(zip(body.outputs, node.outputs, strict=True))
+    new.update(zip(body.inputs, read, strict=True))
+    return [replace(inner, args=rename(inner.args, new),
+                    outputs=tuple(new[value] for value in inner.outputs)) for inner in body.nodes]
+
+
 @dataclass(eq=False)
 class _Group:
     nodes: list[Node] = field(default_factory=list)

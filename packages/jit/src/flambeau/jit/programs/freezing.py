@@ -20,15 +20,16 @@ def freeze(
 
     What depends on weights alone is computed now. A batch norm becomes part of the weights of the
     convolution or linear layer whose results only it reads: ``w' = s w``, ``b' = s (b - mean) +
-    shift`` with ``s = scale / sqrt(var + eps)`` for each channel. Sums have other terms then, and
-    results differ by rounding: by some units in the last place of the sum of the terms'
-    magnitudes. Results require no grad.
+    shift`` with ``s = scale / sqrt(var + eps)`` for each channel. So do constants that only such
+    results are multiplied with or added to. Sums have other terms then, and results differ by
+    rounding: by some units in the last place of the sum of the terms' magnitudes. Results require
+    no grad.
 
     Args:
         program: what ``trace``, ``script`` or ``load`` gave, of a module in eval mode.
         preserved_attrs: accepted for compatibility: a program has no attributes to drop.
-        optimize_numerics: ``False``: batch norms stay by themselves, and results are equal bit for
-            bit.
+        optimize_numerics: ``False``: batch norms and constants stay by themselves, and results are
+            equal bit for bit.
 
     Returns:
         The program.
