@@ -108,3 +108,32 @@ def test_results_that_are_shown_stay():
         program = jit.freeze(jit.trace(model, x))
         for found, wanted in zip(program(x), model(x), strict=True):
             assert flambeau.equal(found, wanted)
+
+
+MATRIX, BIAS = flambeau.arange(24.0).reshape(4, 6).sin(), flambeau.arange(6.0).cos()
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x @ MATRIX + BIAS, lambda x: BIAS + x @ MATRIX, lambda x: x @ MATRIX + BIAS[None],
+    lambda x: (x @ MATRIX + BIAS).relu(), lambda x: x.relu() @ MATRIX.t().contiguous().t() + BIAS])
+@pytest.mark.parametrize("shape", [(5, 4), (2, 3, 4), (1, 4)])
+def test_products_with_rows_become_linear_layers(function, shape):
+    flambeau.manual_seed(0)
+    x = flambeau.randn(shape)
+    program = jit.freeze(jit.trace(function, x, dynamic=False))
+    assert "linear" in ops(program) and "matmul" not in ops(program)
+    assert flambeau.allclose(program(x), function(x), rtol=1e-6, atol=1e-6)
+    assert jit.freeze(program)(x).equal(program(x))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x @ MATRIX + BIAS[:1], lambda x: x[0] @ MATRIX + BIAS, lambda x: x @ MATRIX[:, 0] + 1,
+    lambda x: x @ MATRIX + BIAS.reshape(1, 1, 6), lambda x: x @ MATRIX + x[:, :1] * BIAS,
+    lambda x: flambeau.add(x @ MATRIX, BIAS, alpha=2), lambda x: x @ x.t() @ x @ MATRIX - BIAS,
+    lambda x: (x @ MATRIX + BIAS) * (x @ MATRIX), lambda x: x @ MATRIX + BIAS.double()])
+def test_products_that_stay(function):
+    flambeau.manual_seed(0)
+    x = flambeau.randn(5, 4)
+    program = jit.freeze(jit.trace(function, x, dynamic=False))
+    assert "linear" not in ops(program)
+    assert flambeau.allclose(program(x), function(x), rtol=1e-6, atol=1e-6)

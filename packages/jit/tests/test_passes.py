@@ -184,6 +184,23 @@ def test_algebra_drops_permutations_that_do_nothing():
     assert ops_of(dead_code(after(algebra, Graph(inputs=[x], nodes=nodes, outputs=[z])))) == ["abs"]
 
 
+@pytest.mark.parametrize(("op", "args", "is_whole"), [
+    ("slice", (0, 0, 2**63 - 1, 1), True), ("slice", (1, -9, None, 1), True),
+    ("slice", (0, 0, 2, -1), False), ("expand", ((2, 3),), True), ("view", ((2, 3),), True)])
+def test_algebra_drops_views_of_all_elements(op, args, is_whole):
+    x, y, z = value(2, 3), value(2, 3), value(2, 3)
+    nodes = [node(op, x, *args, out=y), node("abs", y, out=z)]
+    graph = algebra(Graph(inputs=[x], nodes=nodes, outputs=[z]))
+    assert ops_of(dead_code(graph)) == (["abs"] if is_whole else [op, "abs"])
+
+
+def test_algebra_keeps_views_of_other_shapes():
+    x, y, z = value(2, 3), value(3, 2), value(3, 2)
+    nodes = [node("view", x, (3, 2), out=y), node("abs", y, out=z)]
+    assert ops_of(dead_code(algebra(Graph(inputs=[x], nodes=nodes, outputs=[z])))) == [
+        "view", "abs"]
+
+
 def test_not_twice_of_a_number_is_not_the_number():
     graph = chain("logical_not", "logical_not", dtype="float32")
     graph.nodes[0] = node("logical_not", graph.inputs[0], out=value(4, 3, dtype="bool"))

@@ -34,6 +34,13 @@ def _itself(node: Node, producers: dict[Value, Node]) -> Value | None:
     return _tensor(node.args[0])
 
 
+def _whole(node: Node, producers: dict[Value, Node]) -> Value | None:
+    """All elements of what it is given, in the same shape."""
+    given = _tensor(node.args[0])
+    is_forward = node.op != "slice" or node.args[4] == 1
+    return given if is_forward and given.type == node.outputs[0].type else None
+
+
 def _twice(node: Node, producers: dict[Value, Node]) -> Value | None:
     """The same operation undoes itself."""
     first = producers.get(_tensor(node.args[0]))
@@ -57,7 +64,10 @@ def _tensor(arg: object) -> Value:
 RULES: dict[str, Rule] = {
     "alias": _itself,
     "bitwise_not": _twice,
+    "expand": _whole,
     "logical_not": _twice,
     "neg": _twice,
     "permute": _in_order,
+    "slice": _whole,
+    "view": _whole,
 }

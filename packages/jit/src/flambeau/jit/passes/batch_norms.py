@@ -157,6 +157,29 @@ class _Known:
 
     def in_weights(self, node: Node) -> list[Node] | None:
         """Nodes with other weights that compute the same; ``None`` where there are none."""
+        return self.linear(node) or self.in_channels(node)
+
+    def linear(self, node: Node) -> list[Node] | None:
+        """A product with a constant matrix, and a constant row that is added to it."""
+        if node.op != "add" or node.args[2] != 1 or node.outputs[0].dtype not in _DTYPES:
+            return None
+        (x, bias), output = node.args[:2], node.outputs[0]
+        x, bias = (bias, x) if x in self.tensors else (x, bias)
+        before = self.before(x) if isinstance(x, Value) else None
+        if before is None or before.op != "matmul" or x.type != output.type:
+            return None
+        matrix = self.tensors.get(before.args[1])
+        row = self.tensors.get(bias) if isinstance(bias, Value) else None
+        if matrix is None or row is None or matrix.ndim != 2 or len(output.shape) < 2:
+            return None
+        if row.numel() != output.shape[-1] or row.shape[-1:] != (row.numel(),) \
+                or row.ndim > len(output.shape) or not row.dtype == matrix.dtype:
+            return None
+        weight = self.constant(matrix.t().contiguous(), output.dtype)
+        args = before.args[0], weight, self.constant(row.reshape(-1), output.dtype)
+        return [Node("linear", args, node.outputs, where=before.where)]
+
+    def in_channels(self, node: Node) -> list[Node] | None:
         terms = self.terms(node) if node.op in _AFFINE else None
         chain = None if terms is None else self.chain(terms.x)
         return None if chain is None or terms is None else self.scaled(node, chain, terms)
