@@ -25,6 +25,8 @@ from mutations import mutate
 import flambeau as fl
 from flambeau import jit
 from flambeau.core.opdefs import OPDEFS
+from flambeau.core.vision.boxes import nms
+from flambeau.core.vision.points import roi_align
 from flambeau.nn import functional as F
 
 #: What sanitizers do here: leaks matter, a size that nobody has is no fault.
@@ -73,7 +75,30 @@ CASES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (fl.nn.Sequential(fl.nn.Linear(40, 70), fl.nn.GELU()).eval(), (fl.randn(20, 40),)),
     (fl.nn.utils.quantize_weights(fl.nn.Sequential(fl.nn.Linear(70, 9)), "int4", group=32).eval(),
      (fl.randn(2, 70),)),
+    # pointwise operators that run part by part
+    (lambda x, s: (x * (x + 3).clamp(0, 6) / 6 * s + x, (x @ x).mul(s).tanh()),
+     (fl.randn(9, 9), fl.tensor(2.0))),
+    (fl.nn.Sequential(fl.nn.Conv2d(3, 4, 1), fl.nn.Hardswish(), fl.nn.Linear(5, 6)).eval(),
+     (fl.randn(1, 3, 5, 5),)),
+    (lambda x, boxes: roi_align(x, boxes, 0.5, 2, 2, 2, True),
+     (fl.randn(1, 2, 6, 6), fl.tensor([[0.0, 1, 1, 9, 9]]))),
 )
+
+#: Functions with sizes that values decide.
+SELECTING: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
+    (lambda x: (x[x > 0] * 2, (x > 0).nonzero(), x[x[:, 0] > 0].sum(1)), (fl.randn(4, 5),)),
+    (lambda x: (x.round().unique(), x[x > 0].new_zeros(x[x > 0].numel(), 2)), (fl.randn(4, 5),)),
+    (lambda x: nms(fl.cat([x[:, :2], x[:, :2] + 3], 1), x[:, 4], 0.3), (fl.randn(4, 5),)),
+    (lambda x: x[x > 0].topk(fl.minimum(fl.full((), x[x > 0].shape[0], dtype=fl.int64),
+                                        fl.tensor(2))), (fl.randn(4, 5),)),
+)
+
+
+def _decides(x: Any) -> Any:
+    while x.sum() < 9:
+        x = x.abs() + 1
+    return x.exp() if x[0, 0] > 3 else -x
+
 
 
 def programs(folder: Path) -> Iterator[bytes]:
@@ -88,6 +113,11 @@ def programs(folder: Path) -> Iterator[bytes]:
                 continue
             program.save(folder / "case")
             yield (folder / "case").read_bytes()
+    for function, inputs in SELECTING:
+        jit.trace(function, inputs, value_sizes=True).save(folder / "case")
+        yield (folder / "case").read_bytes()
+    jit.script(_decides, example_inputs=[(fl.randn(3, 4),)]).save(folder / "case")
+    yield (folder / "case").read_bytes()
 
 
 class Driver:

@@ -14,7 +14,7 @@ add_library(standalone OBJECT ${ON_DEMAND} ${standalone_sources} ${GEN}/run_tabl
 flambeau_target(standalone NO_PYTHON)
 target_compile_options(standalone PRIVATE ${BASE_FLAGS} ${WARNING_FLAGS})
 # These read a program, once.
-set(READ_ONCE api archive custom graph json load pack packed plan)
+set(READ_ONCE api archive custom graph graph_check json load pack packed plan)
 list(TRANSFORM READ_ONCE REPLACE "(.+)" "${CORE}/native/standalone/\\1.cpp")
 set_source_files_properties(${READ_ONCE} PROPERTIES COMPILE_OPTIONS "${SMALL_FLAGS}")
 set_source_files_properties(${GEN}/run_table.cpp PROPERTIES COMPILE_OPTIONS

@@ -62,7 +62,7 @@ class Program(State):
         Raises:
             ProgramError: arguments that the program was not made for.
         """
-        return self._run(args, kwargs, "fast" if self.graph.is_pure() else "plain")
+        return self._run(args, kwargs, "fast" if self._guards.is_pure else "plain")
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:
         """The same by the interpreter alone, operator by operator."""

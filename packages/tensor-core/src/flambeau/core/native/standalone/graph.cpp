@@ -1,34 +1,9 @@
-#include "standalone/graph.h"
+#include "standalone/graph_check.h"
 #include "standalone/custom.h"
 #include "standalone/table.h"
 #include <algorithm>
 
-int64_t Dim::evaluate(const int64_t *sizes) const {
-    int64_t total = offset;
-    bool fits = true;
-    for (const Term &term : terms) {
-        int64_t part = term.factor;
-        for (int symbol : term.symbols) {
-            if (sizes[symbol] < 0)
-                throw Failure(FLAMBEAU_BAD_PROGRAM, "a size is used before a result has it");
-            fits = fits && !__builtin_mul_overflow(part, sizes[symbol], &part);
-        }
-        fits = fits && !__builtin_add_overflow(total, part, &total);
-    }
-    if (!fits)
-        throw Failure(FLAMBEAU_WRONG_INPUT, "a size that is computed from the inputs' sizes "
-                                            "does not fit 64 bits");
-    return total;
-}
-
-double Dim::real(const int64_t *sizes) const {
-    const double value = (double)evaluate(sizes);
-    return form == RECIPROCAL ? 1.0 / value : value;
-}
-
 namespace {
-
-[[noreturn]] void not_a_graph(const std::string &why) { bad_program("not a graph: " + why); }
 
 class Reader {
   public:
@@ -229,11 +204,6 @@ class Reader {
         return made;
     }
 
-    [[noreturn]] static void too_old() {
-        throw Failure(FLAMBEAU_UNSUPPORTED, "the program was saved by a version that is too old "
-                      "for the runtime, before tensors were written to: trace it again");
-    }
-
     void read_op(Node &made, const std::string &key, const Json &item) {
         if (key == "fused") {
             made.kind = Node::FUSED;
@@ -244,7 +214,7 @@ class Reader {
             made.kind = key == "loop" ? Node::LOOP : Node::BRANCH;
             for (const Json &region : item.at("regions").list())
                 made.regions.push_back(read_graph(region, &made_.symbols));
-            check_regions(made, key);
+            made.carried = check_regions(made, key);
             return;
         }
         if (key == "nms" || key == "number") {
@@ -279,45 +249,6 @@ class Reader {
         for (int i = 0; i < made.op->nparams && i < (int)made.args.size(); i++)
             if (made.op->params[i].flags & FL_P_WRITES && made.args[(size_t)i].kind != Arg::NONE)
                 made_.is_pure = false;
-    }
-
-    /* A condition or what is carried, then what both graphs take besides. */
-    static void check_regions(Node &made, const std::string &key) {
-        const bool is_loop = made.kind == Node::LOOP;
-        if (made.regions.size() != 2 || made.args.size() != 2 || made.args[1].kind != Arg::LIST ||
-            made.args[0].kind != (is_loop ? Arg::LIST : Arg::VALUE))
-            not_a_graph("a " + key + " needs two graphs and their inputs");
-        made.carried = is_loop ? (int)made.args[0].items.size() : 0;
-        const size_t inputs = (size_t)made.carried + made.args[1].items.size();
-        for (const Arg &list : made.args)
-            for (const Arg &item : list.items)
-                if (item.kind != Arg::VALUE)
-                    not_a_graph("a " + key + " takes tensors");
-        for (const Graph &each : made.regions)
-            if ((size_t)each.inputs != inputs || !each.captures.empty() || !each.writes.empty() ||
-                !each.grads.empty())
-                not_a_graph("a graph of a " + key + " is not one of its inputs alone");
-        const std::vector<Graph> &two = made.regions;
-        if (is_loop ? two[0].outputs.size() != 1 || two[1].outputs.size() != (size_t)made.carried
-                    : two[0].outputs.size() != two[1].outputs.size())
-            not_a_graph("a graph of a " + key + " gives another number of tensors");
-    }
-
-    static void check_results(const Node &made, const std::string &key) {
-        size_t wanted = made.kind == Node::OPERATOR ? made.op->nouts
-                        : !made.regions.empty()     ? made.regions.back().outputs.size()
-                                                    : made.kind <= Node::GET_STATE;
-        if (made.kind == Node::OPERATOR && (size_t)made.count > wanted)
-            too_old();
-        const size_t params = made.kind == Node::OPERATOR    ? made.op->nparams
-                              : made.kind == Node::NMS       ? 3
-                              : made.kind == Node::NUMBER    ? 1
-                              : made.kind == Node::GET_STATE ? 1
-                                                             : 2;
-        const bool is_short = made.kind != Node::FUSED && made.args.size() != params;
-        if ((size_t)made.count != wanted || is_short ||
-            (!made.into.empty() && (made.kind != Node::OPERATOR || made.into.size() != wanted)))
-            not_a_graph(key.substr(0, 80) + " has another number of arguments or results");
     }
 
     Arg read_arg(const Json &item, int depth) const {
