@@ -49,7 +49,7 @@ def _formula(scale: float, mask: RowOperand | None) -> Callable[[Maker, list[int
                 scores = make("add", scores, given[1])
             top = make.reduce("largest", scores)
         nothing = make("eq", top, low, kind="b")
-        powers = make.exp(make("sub", scores, make("select", nothing, zero, top, kind="f32")))
+        powers = make.weight(make("sub", scores, make("select", nothing, zero, top, kind="f32")))
         total = make.reduce("sum_of_powers", powers)
         inverse = make("div", make.const(1.0), total)
         return [powers, make("select", make("eq", total, zero, kind="b"), zero, inverse,

@@ -6,12 +6,11 @@ Softmax, normalizations, and reductions of the last dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flambeau.jit.ir import Graph
 from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm.machine import Machine
-from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.region import Flattener
 from flambeau.jit.rowcode.code import RowCode
 from flambeau.jit.rowcode.formulas import Maker
@@ -69,8 +68,6 @@ def rows_of(
         tuple((each.dtype, each.is_row) for each in outputs), tuple(results), (), (), WIDTH,
         elements > ROUNDS * SETS * WIDTH)
     schedule = code.schedule()
-    if machine.vector_bits == 8 * VECTOR_BYTES:
-        code = replace(code, instrs=with_powers(instrs, "f32", schedule.is_vector))
     sizes = [(elements * (8 if instrs[k].type == "f64" else 4) // _LINE + 3) * _LINE
              for k in sorted(schedule.saved)]
     strides = [each.stride * SIZE[each.dtype] for each in (*inputs, *outputs)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from flambeau.jit import bridge
 from flambeau.jit.cache.kernels import KERNELS
@@ -13,7 +12,6 @@ from flambeau.jit.deferral.plan import Plan
 from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.literals import Slot
 from flambeau.jit.llvm.machine import machine
-from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.rowcode.code import RowCode
 from flambeau.jit.rowcode.orders import ROUNDS, SETS, VECTOR_BYTES
 from flambeau.jit.rowcode.program import CannotFuseError, Operand, RowProgram, program_of
@@ -71,8 +69,6 @@ def _code_of(program: RowProgram) -> RowCode:
         tuple(k for k, each in enumerate(program.inputs) if each.home.turn[0]))
     schedule = code.schedule()
     _check(code, schedule)
-    if machine().vector_bits == 8 * VECTOR_BYTES:
-        code = replace(code, instrs=with_powers(instrs, kind, schedule.is_vector))
     return code
 
 

@@ -7,7 +7,6 @@
 ``segment``   its innermost loop, which LLVM turns into vectors
 ``wide``      the same of vectors that are written here
 ``vectors``   loads, stores and masks of vectors
-``powers``    products with powers of two as one instruction
 ``grid``      how the loops walk strided and broadcast operands
 ``engine``    assembly to machine code, cached
 ``launch``    running it on memory

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.core.formula import Instr
 from flambeau.jit.convert import REGISTER
 from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import half
@@ -13,8 +12,6 @@ from flambeau.jit.llvm.memory import HALVES
 
 _LANE = {"f32": "float", "f64": "double"}
 NONTEMPORAL = "!nontemporal !2"
-#: Instructions that processors with such vectors have, and the formula language has not.
-OWN = ("scalef",)
 #: The first line of modules in which LLVM has no vectors to find.
 WRITTEN = "; in vectors\n"
 
@@ -154,28 +151,8 @@ def across(out: Emitter, op: str, kind: str, value: str) -> str:
     return value
 
 
-def own(out: Emitter, instr: Instr, args: Sequence[str]) -> str:
-    """``scalef``, an instruction of AVX-512 (``powers``): ``a * 2**b``, rounded once."""
-    suffix, mask = {"f32": ("ps", "i16"), "f64": ("pd", "i8")}[instr.type]
-    t, pair = out.type(instr.type), ""
-    for arg in args:
-        pair += f"{out.type(instr.type)} {arg}, "
-    name = f"{t} @llvm.x86.avx512.mask.scalef.{suffix}.512"
-    _declare(out, f"{name}({t}, {t}, {t}, {mask}, i32)")
-    return out.add(f"call {name}({pair}{t} zeroinitializer, {mask} -1, i32 4)")
-
-
 def positions(out: Emitter, kind: str, index: str) -> str:
     """Numbers of elements from an index on, which are exact as long as rows are short."""
     first = out.add(f"sitofp i64 {index} to {TYPES[kind]}")
     steps = ", ".join(f"{TYPES[kind]} {constant_float(float(k))}" for k in range(out.width))
     return out.add(f"fadd {out.type(kind)} {spread(out, kind, first)}, <{steps}>")
-
-
-def one(out: Emitter, instr: Instr, args: Sequence[str], width: int) -> str:
-    """``own`` of scalars."""
-    out.width = width
-    value = own(out, instr, [spread(out, instr.type, arg) for arg in args])
-    value = out.add(f"extractelement {out.type(instr.type)} {value}, i64 0")
-    out.width = 0
-    return value

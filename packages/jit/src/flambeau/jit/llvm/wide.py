@@ -15,7 +15,6 @@ from flambeau.jit.itemsizes import SIZE
 from flambeau.jit.llvm import vectors
 from flambeau.jit.llvm.machine import Machine
 from flambeau.jit.llvm.memory import load
-from flambeau.jit.llvm.powers import with_powers
 from flambeau.jit.llvm.segment import CONTIGUOUS, FIXED, STRIDED, Segment
 from flambeau.jit.region import Region
 
@@ -74,10 +73,7 @@ class WideSegment(Segment):
         self.sets = next((sets for most, sets in _MOST_INSTRS if count <= most), 1)
         if machine.vector_bits == 8 * VECTOR_BYTES and count in _LONG:
             self.sets = _LONG_SETS
-        kind = "f64" if is_double else "f32"
         self.instrs = tuple(self.program.instrs)
-        if machine.vector_bits == 8 * VECTOR_BYTES:
-            self.instrs = with_powers(self.instrs, kind)
         self.same: dict[int, str] = {}
 
     # ---- what is the same for all elements ---------------------------------------------------
@@ -239,8 +235,6 @@ class WideSegment(Segment):
 
     def compute(self, instr: Instr, values: dict[int, str]) -> str:
         args = [values[arg] for arg in instr.args]
-        if instr.op in vectors.OWN:
-            return vectors.own(self.out, instr, args)
         return self.out.instruction(instr, [self.instrs[arg].type for arg in instr.args], args)
 
     def keep(self, values: dict[int, str], index: str, mask: str = "") -> None:

@@ -188,9 +188,7 @@ class Writer:
         elif number not in known:
             args = [self.element(arg, index, known) for arg in instr.args]
             kinds = [self.instrs[arg].type for arg in instr.args]
-            known[number] = self.out.instruction(instr, kinds, args) \
-                if instr.op not in vectors.OWN \
-                else vectors.one(self.out, instr, args, self.code.width)
+            known[number] = self.out.instruction(instr, kinds, args)
         return known[number]
 
     def address(self, k: int, dtype: str, index: str) -> str:

@@ -13,7 +13,9 @@ from functools import cache
 
 from flambeau.core.formula import Program, lower, param
 from flambeau.core.formula.literal import encode
-from flambeau.core.formula.prelude.exponential import exp_falling
+from flambeau.core.formula.prelude.exponential import exp_raised
+from flambeau.core.formula.prelude.tools import FORMATS
+from flambeau.core.formula.prelude.tools import lower as lower_product
 from flambeau.jit.convert import narrow
 from flambeau.jit.opset import find_opdef
 from flambeau.jit.region import Flattener, lower_opdef
@@ -77,10 +79,19 @@ class Maker:
         assert opdef is not None
         return self.out.splice(lower_opdef(opdef, self.kind), {"self": x})[0][0]
 
-    def exp_falling(self, x: int) -> int:
-        """The same bits for what is not above 0, in fewer steps."""
-        program = _exp_falling(self.kind)
-        return self.out.splice(program, {"self": x})[0][0]
+    def exp_raised(self, x: int) -> tuple[int, float]:
+        """For what is not above 0, in fewer steps; see the prelude's function."""
+        program, down = _exp_raised(self.kind)
+        return self.out.splice(program, {"self": x})[0][0], down
+
+    def weight(self, x: int) -> int:
+        """exp, with zero for what is denormal, as the kernels of attention have it."""
+        return self.out.splice(_exp_raised(self.kind, 0)[0], {"self": x})[0][0]
+
+    def lowered(self, x: int, factor: int, border: int) -> int:
+        """x * factor, which is denormal where x is below the border."""
+        given = {"self": x, "factor": factor, "border": border}
+        return self.out.splice(_lowered(self.kind), given)[0][0]
 
     def log(self, x: int) -> int:
         """The C library's, in double precision."""
@@ -88,8 +99,16 @@ class Maker:
 
 
 @cache
-def _exp_falling(kind: str) -> Program:
-    return lower((exp_falling(param("self"), kind),), kind, {"self": kind}, [kind])
+def _exp_raised(kind: str, up: int | None = None) -> tuple[Program, float]:
+    value, down = exp_raised(param("self"), kind, up)
+    return lower((value,), kind, {"self": kind}, [kind]), down
+
+
+@cache
+def _lowered(kind: str) -> Program:
+    x, factor, border = (param(name) for name in ("self", "factor", "border"))
+    value = lower_product(x, factor, x < border, kind)
+    return lower((value,), kind, dict.fromkeys(("self", "factor", "border"), kind), [kind])
 
 
 def total(make: Maker, x: int) -> list[int]:
@@ -101,15 +120,23 @@ def mean(make: Maker, x: int) -> list[int]:
 
 
 def softmax(make: Maker, x: int) -> list[int]:
-    powers = make.exp_falling(make("sub", x, make.reduce("largest", x)))
-    scale = make("div", make.const(1.0), make.reduce("sum_exp", powers))
-    return [make("mul", powers, scale)]
+    powers, down = make.exp_raised(make("sub", x, make.reduce("largest", x)))
+    sum_ = make.reduce("sum_exp", powers)
+    least = make.const(0.999 * FORMATS[make.kind].normal / down)
+    border = make("mul", make("mul", sum_, make.const(down)), least)
+    return [make.lowered(powers, make("div", make.const(1.0), sum_), border)]
 
 
 def log_softmax(make: Maker, x: int) -> list[int]:
     below = make("sub", x, make.reduce("largest", x))
-    rest = make.own(make.log(make.reduce("sum_exp", make.exp_falling(below))))
-    return [make("sub", below, rest)]
+    return [make("sub", below, _log_of_sum(make, below))]
+
+
+def _log_of_sum(make: Maker, below: int) -> int:
+    """The logarithm of the sum of exponentials, the largest of them being 1."""
+    powers, down = make.exp_raised(below)
+    sum_ = make("mul", make.reduce("sum_exp", powers), make.const(down))
+    return make.own(make.log(sum_))
 
 
 def log_softmax_at(make: Maker, x: int, index: int) -> list[int]:
@@ -118,8 +145,7 @@ def log_softmax_at(make: Maker, x: int, index: int) -> list[int]:
                   make("lt", index, make.length("i64"), kind="b"), kind="b")
     own = make("at", x, make("select", inside, index, zero, kind="i64"), kind=make.type(x))
     top = make.reduce("largest", x)
-    powers = make.exp_falling(make("sub", x, top))
-    rest = make.own(make.log(make.reduce("sum_exp", powers)))
+    rest = _log_of_sum(make, make("sub", x, top))
     return [make("select", inside, make("sub", make("sub", own, top), rest), nothing,
                  kind=make.kind)]
 

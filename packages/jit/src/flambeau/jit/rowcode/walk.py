@@ -181,8 +181,6 @@ class Walk:
         args = [values[arg] for arg in instr.args]
         if instr.op == "position":
             return vectors.positions(self.out, instr.type, index)
-        if instr.op in vectors.OWN:
-            return vectors.own(self.out, instr, args)
         return self.out.instruction(instr, [self.instrs[arg].type for arg in instr.args], args)
 
     def keep(self, values: dict[int, str], index: str, mask: str = "") -> None:

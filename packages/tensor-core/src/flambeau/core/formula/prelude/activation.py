@@ -5,13 +5,26 @@ from __future__ import annotations
 from ..expr import Expr, call
 from ..registry import define
 from .coefficients import HALF_EXP2, LOG2_NDTR
-from .exponential import exp_falling
-from .tools import FORMATS, absolute, bits, even_odd, fma, frombits, select
+from .exponential import EXP_DENORMAL, exp_falling, exp_raised
+from .tools import (
+    FORMATS,
+    INF,
+    absolute,
+    away_from_zero,
+    bits,
+    even_odd,
+    fma,
+    frombits,
+    lower,
+    select,
+)
 
 #: The normal distribution function of the negative of this and beyond counts as 0.
 _NDTR_RANGE = 7.0
 _ROOT_HALF = 0.7071067811865476
 _ROOT_TWO_OVER_PI = 0.7978845608028654
+#: x exp(x) is denormal below, and nan at -inf.
+_SILU_DENORMAL = {"f32": -91.9, "f64": -715.0}
 
 
 @define("relu", "float", "int")
@@ -23,8 +36,9 @@ def relu(x: Expr) -> Expr:
 @define("sigmoid", "float")
 def sigmoid(x: Expr, *, dtype: str) -> Expr:
     """1 / (1 + exp(-x)), with the exponential of a negative number only."""
-    e = exp_falling(-absolute(x), dtype)
-    return select(x < 0.0, e, 1.0) / (1.0 + e)
+    e, down = exp_raised(-absolute(x), dtype)
+    raised = select(x < 0.0, e, 1.0 / down) / fma(e, down, 1.0)
+    return lower(raised, down, x < EXP_DENORMAL[dtype], dtype)
 
 
 @define("logsigmoid", "float")
@@ -34,9 +48,18 @@ def logsigmoid(x: Expr, *, dtype: str) -> Expr:
 
 
 @define("silu", "float")
-def silu(x: Expr) -> Expr:
+def silu(x: Expr, *, dtype: str) -> Expr:
     """x * sigmoid(x)."""
-    return x * call("sigmoid", x)
+    e, down = exp_raised(-absolute(x), dtype)
+    negative = x < 0.0
+    raised = x * (select(negative, e, 1.0) / fma(e, down, 1.0))
+    return _lower_silu(x, raised, select(negative, down, 1.0), dtype)
+
+
+def _lower_silu(x: Expr, raised: Expr, down: Expr, dtype: str) -> Expr:
+    """raised * down, which is close to x exp(x) where that is small and x < 0."""
+    denormal = (x < _SILU_DENORMAL[dtype]) & (x > -INF)
+    return lower(raised, down, denormal, dtype, sign=-1)
 
 
 @define("softplus", "float")
@@ -46,11 +69,13 @@ def softplus(x: Expr, *, dtype: str) -> Expr:
 
 
 @define("mish", "float")
-def mish(x: Expr) -> Expr:
+def mish(x: Expr, *, dtype: str) -> Expr:
     """x * tanh(softplus(x)), where tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)."""
-    w = call("exp", call("minimum", x, 20.0))
-    n = w * (w + 2.0)
-    return x * (n / (n + 2.0))
+    w, down = exp_raised(call("minimum", x, 20.0), dtype)
+    n = w * fma(w, down, 2.0)
+    negative = x < 0.0
+    raised = n / fma(n, down, 2.0) * select(negative, 1.0, down)
+    return _lower_silu(x, x * raised, select(negative, down, 1.0), dtype)
 
 
 @define("gelu", "f32")
@@ -59,7 +84,7 @@ def gelu_f32(x: Expr) -> Expr:
 
     Unlike 1 + erf, this cancels nowhere: the negative tail keeps three digits and more.
     """
-    a = absolute(x)
+    a = away_from_zero(absolute(x), "f32")
     q = even_odd(a, LOG2_NDTR["f32"])
     shifted = fma(q, a, FORMATS["f32"].magic)
     r = fma(q, a, -(shifted - FORMATS["f32"].magic))

@@ -12,6 +12,7 @@ from .tools import (
     INF,
     NAN,
     absolute,
+    away_from_zero,
     copysign,
     fma,
     horner,
@@ -34,7 +35,7 @@ _ASYMPTOTIC = (1.0, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875)
 def erf_f32(x: Expr) -> Expr:
     """x * P(x**2) to 0.93; 1 - exp(-Q(|x|)) beyond."""
     a = absolute(x)
-    b = select(a > 4.0, 4.0, a)
+    b = away_from_zero(select(a > 4.0, 4.0, a), "f32")
     q = fma(b, horner(b, LOG_ERFC["f32"]), b)
     far = copysign(1.0 - exp_small(-q, "f32"), x)
     return select(a < 0.93, _near(x, "f32"), far)
@@ -52,7 +53,8 @@ def erf_f64(x: Expr) -> Expr:
 def erfc(x: Expr, *, dtype: str) -> Expr:
     """exp(-x**2) times a slowly varying function, seen from 2 if x < 0."""
     value = _erfc_positive(absolute(x), dtype)
-    return select(absolute(x) < 0.25, 1.0 - _near(x, dtype), select(x < 0.0, 2.0 - value, value))
+    near = 1.0 - _near(away_from_zero(x, dtype), dtype)
+    return select(absolute(x) < 0.25, near, select(x < 0.0, 2.0 - value, value))
 
 
 @define("erfinv", "f32")

@@ -6,11 +6,25 @@ from ..expr import Expr, call
 from ..registry import define
 from .coefficients import SINH, TANH
 from .exponential import EXP_RANGE, exp_parts, exp_small
-from .tools import FORMATS, NAN, absolute, copysign, fma, horner, limit, scale, select, sqrt
+from .tools import (
+    FORMATS,
+    NAN,
+    absolute,
+    away_from_zero,
+    copysign,
+    fma,
+    horner,
+    limit,
+    scale,
+    select,
+    sqrt,
+)
 
 LN2 = 0.6931471805599453
 #: tanh is 1 beyond half of this.
 _TANH_RANGE = {"f32": 20.0, "f64": 40.0}
+#: exp(-x) is too small to be seen beside exp(x) from here on.
+_ONE_SIDED = {"f32": 2.0**100, "f64": 2.0**1000}
 #: x**2 + 1 equals x**2 beyond.
 _HUGE = {"f32": 2.0**14, "f64": 2.0**28}
 
@@ -22,14 +36,14 @@ def sinh(x: Expr, *, dtype: str) -> Expr:
     half = _half_exp(a, dtype)
     z = x * x
     near = fma(x * z, horner(z, SINH[dtype]), x)
-    return select(a < 1.0, near, copysign(half - 0.25 / half, x))
+    return select(a < 1.0, near, copysign(half - _other_half(half, dtype), x))
 
 
 @define("cosh", "float")
 def cosh(x: Expr, *, dtype: str) -> Expr:
     """exp(|x|)/2 + exp(-|x|)/2."""
     half = _half_exp(absolute(x), dtype)
-    return half + 0.25 / half
+    return half + _other_half(half, dtype)
 
 
 @define("tanh", "float")
@@ -38,7 +52,7 @@ def tanh(x: Expr, *, dtype: str) -> Expr:
     a = absolute(x)
     double = a + a
     top = _TANH_RANGE[dtype]
-    e = exp_small(select(double > top, top, double), dtype)
+    e = exp_small(away_from_zero(select(double > top, top, double), dtype), dtype)
     z = x * x
     near = fma(a * z, horner(z, TANH[dtype]), a)
     return copysign(select(a < 0.55, near, 1.0 - 2.0 / (e + 1.0)), x)
@@ -73,5 +87,12 @@ def atanh(x: Expr) -> Expr:
 
 def _half_exp(a: Expr, dtype: str) -> Expr:
     offset = 2 * FORMATS[dtype].bias - 1
-    shifted, p = exp_parts(limit(a, *EXP_RANGE[dtype]), dtype, offset)
+    inside = away_from_zero(limit(a, *EXP_RANGE[dtype]), dtype)
+    shifted, p = exp_parts(inside, dtype, offset)
     return scale(p, shifted, dtype)
+
+
+def _other_half(half: Expr, dtype: str) -> Expr:
+    """exp(-|x|)/2 from exp(|x|)/2; not denormal where it does not matter."""
+    end = _ONE_SIDED[dtype]
+    return 0.25 / select(half > end, end, half)

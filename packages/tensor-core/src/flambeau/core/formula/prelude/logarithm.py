@@ -10,8 +10,9 @@ from .tools import (
     FORMATS,
     INF,
     NAN,
+    absolute,
+    away_from_zero,
     bits,
-    copysign,
     eq,
     fma,
     frombits,
@@ -24,7 +25,8 @@ from .tools import (
 
 #: Bits of sqrt(1/2), where the mantissa's range begins.
 _ROOT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
-_SMALLEST_NORMAL = {"f32": 2.0**-126, "f64": 2.0**-1022}
+#: log1p(x) = x where |x| is smaller.
+_LOG1P_TINY = {"f32": 2.0**-30, "f64": 2.0**-54}
 #: 1 / log(base) in two parts, by base and precision.
 _SCALE = {
     (2, "f32"): (1.4426950216293335, 1.9259629911266175e-08),
@@ -49,13 +51,15 @@ def log(x: Expr, *, dtype: str) -> Expr:
 @define("log1p", "float")
 def log1p(x: Expr, *, dtype: str) -> Expr:
     """log of 1 + x, with what the sum loses put back into f."""
-    u = 1.0 + x
+    tiny = absolute(x) < _LOG1P_TINY[dtype]
+    inside = away_from_zero(x, dtype)
+    u = 1.0 + inside
     back = u - 1.0
-    lost = (1.0 - (u - back)) + (x - back)
+    lost = (1.0 - (u - back)) + (inside - back)
     k, f = split_normal(u, dtype)
     f = f + lost * power_of_two(-select(k > 100, 100, k), dtype)
     value = assemble(to_float(k, dtype), f, tail(f, dtype), dtype)
-    value = select(eq(x, -1.0), -INF, copysign(value, x))
+    value = select(eq(x, -1.0), -INF, select(tiny, x, value))
     return select(x < INF, select(x < -1.0, NAN, value), x)
 
 
@@ -79,7 +83,7 @@ def log10(x: Expr, *, dtype: str) -> Expr:
 def split(x: Expr, dtype: str) -> tuple[Expr, Expr]:
     """k (as a float) and f with x = 2**k * (1 + f), for any positive x."""
     form = FORMATS[dtype]
-    denormal = x < _SMALLEST_NORMAL[dtype]
+    denormal = x < form.normal
     k, f = split_normal(select(denormal, x * 2.0 ** (form.mantissa + 2), x), dtype)
     return to_float(k, dtype) - select(denormal, float(form.mantissa + 2), 0.0), f
 

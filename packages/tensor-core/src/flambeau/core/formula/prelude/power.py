@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..expr import Expr, call, const, is_const
 from ..registry import define
 from .coefficients import ATANH, ATANH5, EXP2_POWER
-from .exponential import exp_kernel, reduce
+from .exponential import EXP_DENORMAL, exp_kernel, reduce
 from .logarithm import split
 from .tools import (
     FORMATS,
@@ -140,7 +140,7 @@ def _power_f64(a: Expr, y: Expr) -> Expr:
     huge = ~(absolute(product) < 4000.0)
     rest = select(huge, 0.0, rest)
     shifted, r = reduce(limit(product, -1386.0, 1386.0), "f64", 2 * FORMATS["f64"].bias)
-    return scale(exp_kernel(r + rest, "f64"), shifted, "f64")
+    return scale(exp_kernel(r + rest, "f64"), shifted, "f64", product < EXP_DENORMAL["f64"])
 
 
 def _log_pair(a: Expr) -> tuple[Expr, Expr]:

@@ -4,16 +4,6 @@
 
 namespace {
 
-template <class T> struct float_bits;
-template <> struct float_bits<float> {
-    static constexpr int fraction = 23, bias = 127;
-    static constexpr int32_t sign = INT32_MIN;
-};
-template <> struct float_bits<double> {
-    static constexpr int fraction = 52, bias = 1023;
-    static constexpr int64_t sign = INT64_MIN;
-};
-
 /* exp(x) - 1 for -40 <= x <= 0: 2^n (exp(r) - 1) + (2^n - 1), which loses nothing near zero. */
 template <class T>
 FL_TIGHT typename register_of<T>::type expm1_negative(typename register_of<T>::type x) {

@@ -7,64 +7,85 @@
 
 namespace {
 
+/* An extreme without regard to NaN. */
+template <class Op> struct Quick {
+    template <class R> static FL_TIGHT R reg(R a, R b) { return Op::quick(a, b); }
+};
+
 template <class T> FL_TIGHT T largest(const T *p, int64_t n) {
-    constexpr int COUNT = Lanes<T>::COUNT, SETS = 4;
-    Lanes<T> set[SETS];
-    for (int s = 0; s < SETS; s++)
-        set[s] = Lanes<T>::fill(limits<T>::low);
-    int64_t i = 0;
-    for (; i + SETS * COUNT <= n; i += SETS * COUNT)
-        for (int s = 0; s < SETS; s++)
-            set[s] = quick_max(Lanes<T>::load(p + i + s * COUNT), set[s]);
+    constexpr int COUNT = Lanes<T>::COUNT;
+    Lanes<T> a = Lanes<T>::fill(limits<T>::low), b = a, c = a, d = a;   /* an array would stay */
+    int64_t i = 0;                                                      /* in memory */
+    for (; i + 4 * COUNT <= n; i += 4 * COUNT) {
+        a = quick_max(Lanes<T>::load(p + i), a);
+        b = quick_max(Lanes<T>::load(p + i + COUNT), b);
+        c = quick_max(Lanes<T>::load(p + i + 2 * COUNT), c);
+        d = quick_max(Lanes<T>::load(p + i + 3 * COUNT), d);
+    }
     for (; i + COUNT <= n; i += COUNT)
-        set[0] = quick_max(Lanes<T>::load(p + i), set[0]);
+        a = quick_max(Lanes<T>::load(p + i), a);
     if (i < n)
-        set[1] = quick_max(Lanes<T>::load_part(p + i, n - i, limits<T>::low), set[1]);
-    return reduce_lanes<Greatest<T>, T>(quick_max(quick_max(set[0], set[1]),
-                                                quick_max(set[2], set[3])));
+        b = quick_max(Lanes<T>::load_part(p + i, n - i, limits<T>::low), b);
+    return reduce_lanes<Quick<Greatest<T>>, T>(quick_max(quick_max(a, b), quick_max(c, d)));
 }
 
-/* Sum of exp(x - shift); the exponentials are also stored when `keep` says so. */
-template <bool keep, class T> FL_TIGHT T sum_exp(const T *p, T *out, int64_t n, T shift) {
+template <class T> struct Exponentials {
+    T sum, least;
+};
+
+/* Sum of exp(x - shift), the largest x being the shift, and the least term of the whole vectors, all
+ * raised by a power of two, so that no term is denormal. `keep` has the terms stored. */
+template <bool keep, class T>
+FL_TIGHT Exponentials<T> sum_exp(const T *p, T *out, int64_t n, T shift) {
     constexpr int COUNT = Lanes<T>::COUNT;
+    constexpr T up = exp_numbers<T>::raise;
     const Lanes<T> m = Lanes<T>::fill(shift);
-    Lanes<T> a = Lanes<T>::fill(0), b = a;
+    Lanes<T> a = Lanes<T>::fill(0), b = a, least = Lanes<T>::fill(exp_numbers<T>::raised);
     int64_t i = 0;
     for (; i + 2 * COUNT <= n; i += 2 * COUNT) {
-        Lanes<T> e = exp_lanes(Lanes<T>::load(p + i) - m);
-        Lanes<T> f = exp_lanes(Lanes<T>::load(p + i + COUNT) - m);
+        Lanes<T> e = exp_falling_lanes(Lanes<T>::load(p + i) - m, up);
+        Lanes<T> f = exp_falling_lanes(Lanes<T>::load(p + i + COUNT) - m, up);
         if (keep) {
             e.store(out + i);
             f.store(out + i + COUNT);
+            least = quick_min(f, quick_min(e, least));
         }
         a = a + e;
         b = b + f;
     }
     for (; i < n; i += COUNT) {
         int64_t left = n - i < COUNT ? n - i : COUNT;
-        Lanes<T> e = exp_lanes(get(p + i, left, limits<T>::low) - m);
+        Lanes<T> e = exp_falling_lanes(get(p + i, left, limits<T>::low) - m, up);
         if (keep)
             put(e, out + i, left);
         a = a + e;
     }
-    return reduce_lanes<Sum<T>, T>(a + b);
+    return {reduce_lanes<Sum<T>, T>(a + b), keep ? reduce_lanes<Quick<Least<T>>, T>(least) : 0};
+}
+
+/* The sum alone, as it is. */
+template <class T> FL_TIGHT T plain_sum_exp(const T *p, int64_t n, T shift) {
+    return sum_exp<false, T>(p, nullptr, n, shift).sum * (1 / exp_numbers<T>::raised);
 }
 
 template <class T> FL_TIGHT void softmax_row(const T *p, T *out, int64_t n) {
     constexpr int COUNT = Lanes<T>::COUNT;
-    const T total = sum_exp<true>(p, out, n, largest(p, n));
-    const Lanes<T> scale = Lanes<T>::fill(1 / total);
+    const Exponentials<T> e = sum_exp<true>(p, out, n, largest(p, n));
+    const Lanes<T> scale = Lanes<T>::fill(1 / e.sum), border = Lanes<T>::fill(border_of(e.sum));
     int64_t i = 0;
+    if (e.least < border_of(e.sum))
+        for (; i + COUNT <= n; i += COUNT)
+            lowered(Lanes<T>::load(out + i), scale, border).store(out + i);
     for (; i + COUNT <= n; i += COUNT)
         (Lanes<T>::load(out + i) * scale).store(out + i);
     if (i < n)
-        (Lanes<T>::load_part(out + i, n - i, 0) * scale).store_part(out + i, n - i);
+        lowered(Lanes<T>::load_part(out + i, n - i, 0), scale, border).store_part(out + i, n - i);
 }
 
 template <class T> FL_TIGHT void log_softmax_row(const T *p, T *out, int64_t n) {
     constexpr int COUNT = Lanes<T>::COUNT;
     const T max = largest(p, n);
-    const T rest = log_total(sum_exp<false, T>(p, nullptr, n, max));
+    const T rest = log_total(plain_sum_exp(p, n, max));
     const Lanes<T> m = Lanes<T>::fill(max), r = Lanes<T>::fill(rest);
     int64_t i = 0;
     for (; i + COUNT <= n; i += COUNT)
@@ -90,7 +111,7 @@ void log_softmax_at(const void *x, const int64_t *index, void *y, int64_t rows, 
     T *out = (T *)y;
     for (int64_t r = 0; r < rows; r++, p += n) {
         const T max = largest(p, n);
-        const T rest = log_total(sum_exp<false, T>(p, nullptr, n, max));
+        const T rest = log_total(plain_sum_exp(p, n, max));
         out[r] = index[r] >= 0 && index[r] < n ? p[index[r]] - max - rest : 0;
     }
 }
@@ -99,7 +120,7 @@ template <class T> void lse_row(const void *x, int64_t n, double *shift, double 
     const T *p = (const T *)x;
     const T m = largest(p, n), finite = m - m == 0 ? m : 0;
     *shift = (double)finite;
-    *sum = (double)sum_exp<false, T>(p, nullptr, n, finite);
+    *sum = (double)plain_sum_exp(p, n, finite);             /* of infinite terms, infinite */
 }
 
 template <bool logs, class T> FL_TIGHT void grad_row(const T *g, const T *y, T *o, int64_t n) {

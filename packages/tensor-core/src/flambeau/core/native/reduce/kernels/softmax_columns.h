@@ -14,6 +14,13 @@ template <class T> FL_TIGHT Lanes<T> quick_max(const Lanes<T> &a, const Lanes<T>
     return v;
 }
 
+template <class T> FL_TIGHT Lanes<T> quick_min(const Lanes<T> &a, const Lanes<T> &b) {
+    Lanes<T> v;
+    for (int i = 0; i < Lanes<T>::PARTS; i++)
+        v.r[i] = below(a.r[i], b.r[i]);
+    return v;
+}
+
 template <class T> FL_TIGHT Lanes<T> get(const T *p, int64_t n, T rest) {
     return n >= Lanes<T>::COUNT ? Lanes<T>::load(p) : Lanes<T>::load_part(p, n, rest);
 }
@@ -60,6 +67,7 @@ FL_TIGHT void max_of_strip(const Strip<K, T> &strip, const T *p, int64_t n, int6
             max[k] = quick_max(strip.load(p + i * stride, k), max[k]);
 }
 
+/* Raised by a power of two, as the rows' sums are. */
 template <bool keep, int K, class T>
 FL_TIGHT void sum_of_strip(const Strip<K, T> &strip, const T *p, T *out, int64_t n, int64_t stride,
                            const Lanes<T> *max, Lanes<T> *sum) {
@@ -67,18 +75,16 @@ FL_TIGHT void sum_of_strip(const Strip<K, T> &strip, const T *p, T *out, int64_t
         sum[k] = Lanes<T>::fill(0);
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < K; k++) {
-            Lanes<T> e = exp_lanes(strip.load(p + i * stride, k) - max[k]);
+            Lanes<T> e = exp_falling_lanes(strip.load(p + i * stride, k) - max[k],
+                                           exp_numbers<T>::raise);
             sum[k] = sum[k] + e;
             if (keep)
                 strip.store(e, out + i * stride, k);
         }
 }
 
-template <class T> FL_TIGHT Lanes<T> inverse(const Lanes<T> &sum) {
-    Lanes<T> v;
-    for (int i = 0; i < Lanes<T>::PARTS; i++)
-        v.r[i] = 1 / sum.r[i];
-    return v;
+template <class T> FL_TIGHT Lanes<T> plain_sum(const Lanes<T> &sum) {
+    return sum * Lanes<T>::fill(1 / exp_numbers<T>::raised);
 }
 
 template <bool logs, class T>
@@ -87,15 +93,19 @@ void softmax_columns(const void *x, void *y, int64_t n, int64_t stride, int64_t 
         constexpr int K = decltype(strip)::SETS;
         const T *p = (const T *)x + j;
         T *out = (T *)y + j;
-        Lanes<T> max[K], sum[K];
+        Lanes<T> max[K], sum[K], border[K];
         max_of_strip(strip, p, n, stride, max);
         sum_of_strip<!logs>(strip, p, out, n, stride, max, sum);
-        for (int k = 0; k < K; k++)
-            sum[k] = logs ? log_totals(sum[k]) : inverse(sum[k]);
+        for (int k = 0; k < K; k++) {
+            const Lanes<T> plain = plain_sum(sum[k]);
+            border[k] = plain * Lanes<T>::fill(border_of(exp_numbers<T>::raised));
+            sum[k] = logs ? log_totals(plain) : Lanes<T>::fill(1) / sum[k];
+        }
         for (int64_t i = 0; i < n; i++)
             for (int k = 0; k < K; k++)
                 strip.store(logs ? strip.load(p + i * stride, k) - max[k] - sum[k]
-                                 : strip.load(out + i * stride, k) * sum[k], out + i * stride, k);
+                                 : lowered(strip.load(out + i * stride, k), sum[k], border[k]),
+                            out + i * stride, k);
     });
 }
 
@@ -119,7 +129,7 @@ void lse_columns(const void *x, int64_t n, int64_t stride, int64_t width, void *
         sum_of_strip<false>(strip, p, (T *)nullptr, n, stride, max, sum);
         for (int k = 0; k < K; k++) {
             strip.store(max[k], (T *)shifts + j, k);
-            strip.store(sum[k], (T *)sums + j, k);
+            strip.store(plain_sum(sum[k]), (T *)sums + j, k);
         }
     });
 }
