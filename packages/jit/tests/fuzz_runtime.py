@@ -88,6 +88,8 @@ CASES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 SELECTING: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (lambda x: (x[x > 0] * 2, (x > 0).nonzero(), x[x[:, 0] > 0].sum(1)), (fl.randn(4, 5),)),
     (lambda x: (x.round().unique(), x[x > 0].new_zeros(x[x > 0].numel(), 2)), (fl.randn(4, 5),)),
+    (lambda x, boxes: roi_align(x, boxes, 0.5, 2, 2, 0, True),
+     (fl.randn(1, 2, 6, 6), fl.tensor([[0.0, 1, 1, 9, 9]]))),
     (lambda x: nms(fl.cat([x[:, :2], x[:, :2] + 3], 1), x[:, 4], 0.3), (fl.randn(4, 5),)),
     (lambda x: x[x > 0].topk(fl.minimum(fl.full((), x[x > 0].shape[0], dtype=fl.int64),
                                         fl.tensor(2))), (fl.randn(4, 5),)),

@@ -99,17 +99,33 @@ def test_machine_code_says_that_sizes_are_fixed(tmp_path: Any) -> None:
 
 
 @pytest.mark.skipif(LIBRARY is None, reason="needs libflambeau_runtime")
-def test_regions_with_points_by_value_are_refused_by_the_runtime(tmp_path: Any) -> None:
+@pytest.mark.parametrize("dtype", [fl.float32, fl.float64], ids=str)
+@pytest.mark.parametrize("aligned", [True, False])
+@pytest.mark.parametrize("bins", [(2, 3), (1, 1), (7, 7)])
+def test_regions_with_points_by_value(tmp_path: Any, bins: Any, aligned: bool, dtype: Any) -> None:
     pytest.importorskip("flambeau.nn", reason="needs flambeau-nn")
 
-    def function(x: Any) -> Any:
-        return roi_align(x, fl.tensor([[0.0, 1, 1, 6, 6]]), 1.0, 2, 2, 0, True)
+    def function(x: Any, regions: Any) -> Any:
+        return roi_align(x, regions, 0.5, *bins, 0, aligned)
 
-    path, x = tmp_path / "a.program", fl.randn(1, 2, 8, 8)
-    jit.trace(function, x, value_sizes=True).save(path)
-    assert_same(jit.load(path)(x), function(x))
-    with pytest.raises(RuntimeFailed, match="roi_align"):
-        RuntimeProgram(LIBRARY, path)
+    fl.manual_seed(1)
+    corners = fl.rand(9, 2) * 30 - 5
+    regions = fl.cat([fl.arange(9.0)[:, None] % 2, corners, corners + fl.rand(9, 2) * 40 - 4], 1)
+    regions[3, 3:] = regions[3, 1:3]                    # without an area
+    regions[4, 1:] = fl.tensor([-90.0, -90, -70, -60])  # outside of the image
+    path, x = tmp_path / "a.program", fl.randn(2, 3, 11, 14).to(dtype)
+    jit.trace(function, (x, regions.to(dtype)), dynamic={1: {0: "K"}}, value_sizes=True).save(path)
+    runtime = RuntimeProgram(LIBRARY, path)
+    for given in (regions, regions[:1], regions[[8, 3, 0]]):
+        wanted = function(x, given.to(dtype))
+        assert_same(jit.load(path)(x, given.to(dtype)), wanted)
+        [found] = runtime(x, given.to(dtype).contiguous())
+        assert found.shape == wanted.shape and found.dtype == dtype
+        assert (found - wanted).abs().max() < (2e-5 if dtype == fl.float32 else 1e-12)
+    for wrong in (fl.tensor([[2.0, 0, 0, 4, 4]]), fl.tensor([[0.0, 0, 0, 1e30, 4]]),
+                  fl.tensor([[0.0, 0, 0, float("nan"), 4]])):
+        with pytest.raises(RuntimeFailed, match="roi_align"):
+            runtime(x, wrong.to(dtype))
 
 
 def test_other_paths_are_said() -> None:

@@ -226,6 +226,11 @@ class Reader {
                     not_a_graph("an argument of " + key + " is no tensor");
             return;
         }
+        if (key == "roi_align") {
+            made.kind = Node::ROI_ALIGN;
+            check_regions_of_images(made);
+            return;
+        }
         made.kind = key == "get_random_state"   ? Node::GET_STATE
                     : key == "set_random_state" ? Node::SET_STATE
                     : key == "set_random_seed"  ? Node::SET_SEED

@@ -52,8 +52,8 @@ struct Found {
 };
 
 struct Node {
-    enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, NMS, NUMBER, GET_STATE, SET_STATE,
-                          SET_SEED };
+    enum Kind : uint8_t { OPERATOR, FUSED, BRANCH, LOOP, NMS, NUMBER, ROI_ALIGN, GET_STATE,
+                          SET_STATE, SET_SEED };
     Kind kind = OPERATOR;
     const fl_op *op = nullptr;
     std::shared_ptr<const fl_op> custom;    /* the same, where it is not of this runtime */

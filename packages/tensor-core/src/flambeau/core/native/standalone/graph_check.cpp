@@ -39,10 +39,21 @@ void check_results(const Node &made, const std::string &key) {
     const size_t params = made.kind == Node::OPERATOR    ? made.op->nparams
                           : made.kind == Node::NMS       ? 3
                           : made.kind == Node::NUMBER    ? 1
+                          : made.kind == Node::ROI_ALIGN ? 7
                           : made.kind == Node::GET_STATE ? 1
                                                          : 2;
     const bool is_short = made.kind != Node::FUSED && made.args.size() != params;
     if ((size_t)made.count != wanted || is_short ||
         (!made.into.empty() && (made.kind != Node::OPERATOR || made.into.size() != wanted)))
         not_a_graph(key.substr(0, 80) + " has another number of arguments or results");
+}
+
+void check_regions_of_images(const Node &made) {
+    const std::vector<Arg> &args = made.args;
+    const bool fits = args.size() == 7 && args[0].kind == Arg::VALUE && args[1].kind == Arg::VALUE &&
+                      (args[2].kind == Arg::FLOAT || args[2].kind == Arg::INT) &&
+                      args[3].kind == Arg::INT && args[4].kind == Arg::INT &&
+                      args[5].kind == Arg::INT && args[6].kind == Arg::BOOL;
+    if (!fits || args[3].integer < 1 || args[4].integer < 1)
+        not_a_graph("regions of images have a scale and numbers of bins and points");
 }

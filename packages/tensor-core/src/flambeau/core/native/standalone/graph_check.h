@@ -10,3 +10,5 @@
 int check_regions(const Node &made, const std::string &key);
 /* As many arguments and results as an operator has. */
 void check_results(const Node &made, const std::string &key);
+/* A scale, bins down and across, points of a bin or none above 0, and whether pixels have centres. */
+void check_regions_of_images(const Node &made);

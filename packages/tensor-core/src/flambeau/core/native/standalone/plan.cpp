@@ -251,7 +251,8 @@ Step make_step(const Node &node) {
             for (char is_written : find_changes(region))
                 if (is_written)
                     bad_program("in " + node.where + ": a branch or loop writes to what it takes");
-    } else if (node.kind == Node::NMS || node.kind == Node::NUMBER) {
+    } else if (node.kind == Node::NMS || node.kind == Node::NUMBER ||
+               node.kind == Node::ROI_ALIGN) {
         return step;
     } else if (node.args[0].kind != Arg::NONE) {
         throw Failure(FLAMBEAU_UNSUPPORTED, "the program draws from a generator of its own");

@@ -1,4 +1,5 @@
 /* Running a plan: every node by its operator, as flambeau.jit.interpreter does. */
+#include "standalone/regions.h"
 #include "standalone/rooms.h"
 #include "standalone/selecting.h"
 #include "standalone/tail.h"
@@ -154,8 +155,17 @@ class Run {
         else if (node.kind == Node::NMS)
             values_[(size_t)node.first] =
                 best_boxes(at(step.inputs[0]), at(step.inputs[1]), node.args[2].real);
+        else if (node.kind == Node::ROI_ALIGN)
+            values_[(size_t)node.first] =
+                means_of_regions(at(step.inputs[0]), at(step.inputs[1]), bins_of(node));
         else
             random_state(step);
+    }
+
+    static RegionBins bins_of(const Node &node) {
+        const std::vector<Arg> &args = node.args;
+        const double scale = args[2].kind == Arg::INT ? (double)args[2].integer : args[2].real;
+        return {scale, args[3].integer, args[4].integer, args[5].integer, args[6].integer != 0};
     }
 
     void release(const Step &step) {
