@@ -5,6 +5,7 @@ import math
 import pytest
 
 import flambeau
+from flambeau.core import ops
 
 nan, inf = math.nan, math.inf
 HERE = (-inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 2.0, inf, nan)
@@ -82,3 +83,12 @@ def test_the_product_of_a_segment_by_its_only_nan():
     assert found[:2] == [1, 3]
     assert found[2] != found[2]
     assert found[3] == 1
+
+
+@pytest.mark.parametrize(("beta", "wanted"), (
+    (0.0, [0.5, 0.5, 0.5, math.nan]), (math.inf, [0.0, math.nan, 1.0, 0.0]),
+    (-1.0, [1 / (1 + math.exp(-1)), 0.5, 1 / (1 + math.exp(2)), 1.0])))
+def test_softplus_divides_by_no_beta(beta, wanted):
+    x = flambeau.tensor([-1.0, 0.0, 2.0, -math.inf], dtype=flambeau.float64, requires_grad=True)
+    ops.softplus(x, beta=beta).sum().backward()
+    assert x.grad.tolist() == pytest.approx(wanted, nan_ok=True)

@@ -1,6 +1,7 @@
 """vmap: what it takes, what it refuses, and single samples against batches."""
 import copy
 import pickle
+import warnings
 
 import pytest
 
@@ -296,3 +297,18 @@ def test_losses_of_more_rows_than_halves_count():
     slope = func.vmap(func.grad(lambda x, t: loss(x, t, 1)[0]))(x, target)
     assert slope.dtype == flambeau.float16
     flambeau.testing.assert_close(-slope.float().sum((1, 2)), flambeau.ones(2), rtol=2e-3, atol=0)
+
+
+def test_counts_of_samples():
+    rows = flambeau.tensor([[1, 2, 3], [3, 1, 1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert func.vmap(flambeau.bincount)(rows).tolist() == [[0, 1, 1, 1], [0, 2, 0, 1]]
+        counts = func.vmap(lambda x: flambeau.bincount(x, minlength=5))(rows - 1)
+        assert counts.tolist() == [[1, 1, 1, 0, 0], [2, 0, 1, 0, 0]]
+        twice = func.vmap(func.vmap(flambeau.bincount))(flambeau.stack([rows, rows.flip(1)]))
+        assert twice.tolist() == [[[0, 1, 1, 1], [0, 2, 0, 1]]] * 2
+        weighed = func.vmap(flambeau.bincount, in_dims=(None, 0))(rows[0], flambeau.ones(2, 3))
+        assert weighed.tolist() == [[0, 1, 1, 1]] * 2
+        with pytest.raises(RuntimeError, match="results of 4 to 6 elements cannot be stacked"):
+            func.vmap(flambeau.bincount)(rows + flambeau.tensor([[0], [2]]))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import weakref
 from collections import deque
+from contextlib import suppress
 
 import numpy
 import pytest
@@ -365,7 +366,8 @@ def test_empty_slices_have_no_memory():
 def test_memory_outlives_the_tensor_that_leaves_it(share, change):
     x = flambeau.full((5000,), 7.0)
     shared = share(x)
-    change(x)
+    with suppress(RuntimeError):                # resize_ refuses where an array shows the memory
+        change(x)
     others = [flambeau.zeros(5000) for _ in range(50)]
     assert others and shared[0] == shared[4999] == 7
 

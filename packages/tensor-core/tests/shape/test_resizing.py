@@ -10,6 +10,40 @@ import pytest
 import flambeau
 
 
+@pytest.mark.parametrize("make", (
+    lambda: flambeau.from_numpy(numpy.arange(4.0)), lambda: flambeau.as_tensor(numpy.arange(4.0)),
+    lambda: flambeau.frombuffer(bytearray(32), dtype=flambeau.float64),
+    lambda: flambeau.from_dlpack(numpy.arange(4.0)),
+    lambda: flambeau.zeros(4, dtype=flambeau.float64).share_memory_()))
+def test_memory_of_arrays_is_not_left_silently(make):
+    x = make()
+    assert x.resize_(2).shape == (2,)
+    assert x.resize_(4).shape == (4,)
+    for grow in (lambda: x.resize_(5), lambda: x[1:].resize_(4),
+                 lambda: flambeau.ones(8, out=x), lambda: x.resize_as_(flambeau.zeros(3, 3))):
+        with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+            grow()
+    assert x.shape == (4,)
+
+
+def test_memory_that_an_array_shows_is_not_left_silently():
+    x = flambeau.arange(4.0)
+    array = x.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(9)
+    x[1] = 7
+    assert array[1] == 7
+    y = flambeau.arange(4.0)
+    y.data_ptr()
+    assert y.resize_(9).shape == (9,)
+
+
+def test_a_size_by_name():
+    assert flambeau.arange(4).resize_(size=(2, 2)).tolist() == [[0, 1], [2, 3]]
+    with pytest.raises(TypeError):
+        flambeau.arange(4).resize_(2, size=(2, 2))
+
+
 def test_resize_keeps_memory_that_suffices():
     x = flambeau.arange(6.0)
     index = x.data_ptr()

@@ -292,3 +292,12 @@ def test_parts_that_another_layout_has_are_refused():
             getattr(made, name)()
         with pytest.raises(RuntimeError, match=f"{name} expected .* but got"):
             getattr(flambeau.Tensor, name)(made)
+
+
+@pytest.mark.parametrize("layout", ("sparse_coo", "sparse_csr", "sparse_csc"))
+def test_zeros_are_written_to_a_sparse_tensor(layout):
+    for shape in ((2, 3), (4, 5)):
+        out = flambeau.eye(3)[:2].to_sparse(layout=getattr(flambeau, layout))
+        assert flambeau.zeros(shape, out=out) is out
+        assert (out.shape, out._nnz(), out.layout) == (shape, 0, getattr(flambeau, layout))
+        assert out.to_dense().tolist() == flambeau.zeros(shape).tolist()

@@ -109,9 +109,18 @@ def _frobenius_norm(x: Any, dim: Any, keepdim: bool = False) -> Any:
 
 def _hash_tensor(x: Any, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:
     """The exclusive or of all elements' bits, as numbers of 64 bits."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor(): Unknown hash_tensor mode: {mode}; the one mode is 0")
+    if x.is_complex():
+        raise NotImplementedError("hash_tensor(): not implemented for complex numbers; write "
+                                  "flambeau.view_as_real(x)")
     wide = x.to(flambeau.float64 if x.is_floating_point() else flambeau.int64)
     dims = [wrapped_dim("hash_tensor", d, x.ndim) for d in (
         [dim] if isinstance(dim, int) else dim or range(x.ndim))]
+    if 0 in [x.shape[d] for d in dims]:
+        raise (RuntimeError if dim == () else IndexError)(
+            f"hash_tensor(): Expected reduction dim to have non-zero size: shape {list(x.shape)}, "
+            f"dim={dim}")
     kept = [d for d in range(x.ndim) if d not in dims]
     bits = wide.view(flambeau.int64).permute([*kept, *dims]).reshape(
         *[x.shape[d] for d in kept], -1)
@@ -120,7 +129,13 @@ def _hash_tensor(x: Any, dim: Any = (), keepdim: bool = False, mode: int = 0) ->
         rest = bits[..., 2 * half:]
         bits = flambeau.cat([bits[..., :half] ^ bits[..., half:2 * half], rest], -1)
     shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
-    return (bits if bits.shape[-1] else bits.new_zeros(shape)).reshape(shape).view(flambeau.uint64)
+    return bits.reshape(shape).view(flambeau.uint64)
+
+
+def _slice_inverse(x: Any, src: Any, dim: int = 0, start: int | None = None,
+                   end: int | None = None, step: int = 1) -> Any:
+    """The whole of which a slice is, over the memory of the slice."""
+    return x.as_strided(src.shape, src.stride(), src.storage_offset())
 
 
 # ---- gradients ---------------------------------------------------------------------------------
@@ -179,7 +194,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "native_group_norm": _native_group_norm, "native_dropout": _native_dropout,
     "native_channel_shuffle": functional.channel_shuffle,
     "embedding_renorm_": _embedding_renorm_, "as_strided_": _as_strided_,
-    "hash_tensor": _hash_tensor, "norm_except_dim": _norm_except_dim,
+    "slice_inverse": _slice_inverse, "hash_tensor": _hash_tensor,
+    "norm_except_dim": _norm_except_dim,
     "frobenius_norm": _frobenius_norm,
     "alpha_dropout_": lambda x, p, train: functional.alpha_dropout(x, p, train, True),
     "feature_alpha_dropout_":

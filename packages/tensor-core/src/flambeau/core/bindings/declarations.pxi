@@ -163,7 +163,8 @@ cdef extern from "dispatch/python.h":
         uint32_t is_shared
     fl_storage *fl_root_storage(PyObject *) noexcept
     enum:
-        FL_S_HEAP, FL_S_FOREIGN, FL_S_COUNTED_APART, FL_S_READ_LATER, FL_S_EXPORTED
+        FL_S_HEAP, FL_S_FOREIGN, FL_S_COUNTED_APART, FL_S_READ_LATER, FL_S_EXPORTED,
+        FL_S_FIXED
     ctypedef struct fl_tensor_full:
         PyObject *base
         int64_t inline_geometry[16]

@@ -267,6 +267,7 @@ cdef object _over_dl(fl_dl_tensor *d, object owner, bint readonly):
     cdef char *p = <char *>d.data + d.byte_offset
     cdef fl_storage *s = fl_storage_foreign(p, n * fl_itemsize(code), device_code,
                                             <PyObject *>owner, readonly)
+    s.is_shared |= FL_S_FIXED
     cdef fl_tensor *t
     try:
         t = fl_tensor_on(s, code, d.ndim, d.shape, strides, 0)

@@ -212,12 +212,23 @@ def can_cast(from_, to):
     return fl_can_cast(given.code, _expect_dtype("can_cast", "to", to).code)
 
 
-def result_type(tensor1, tensor2):
-    """The dtype of ``tensor1 + tensor2``."""
+cdef tuple _operand_names = ("tensor1", "tensor2", "tensor", "other", "scalar", "scalar1",
+                             "scalar2")
+
+
+def result_type(*operands, **named):
+    """The dtype of ``tensor1 + tensor2``, which have PyTorch's names as well."""
     cdef fl_value va, vb
     cdef const fl_value *both[2]
-    _operand_value(tensor1, &va)
-    _operand_value(tensor2, &vb)
+    for name in named:
+        if name not in _operand_names:
+            raise TypeError(f"result_type() got an unexpected keyword argument '{name}'")
+    operands = (*operands, *named.values())
+    if len(operands) != 2:
+        raise TypeError("result_type() takes two arguments, tensor1 and tensor2, not "
+                        f"{len(operands)}")
+    _operand_value(operands[0], &va)
+    _operand_value(operands[1], &vb)
     both[0] = &va
     both[1] = &vb
     if va.tag == FL_TENSOR and vb.tag == FL_TENSOR and fl_check_promotion(va.t.dtype,

@@ -31,6 +31,11 @@ def move_memory(Tensor t not None, list objects not None, buffer not None) -> bo
     return True
 
 
+def is_fixed(Tensor t not None) -> bool:
+    """Whether an array shows the memory or owns it, so that the tensor must not leave it."""
+    return (fl_root_storage(t._storage).is_shared & FL_S_FIXED) != 0
+
+
 cdef list _tensors_over(fl_storage *root, list objects):
     cdef list found = []
     for o in objects:
@@ -78,6 +83,7 @@ cdef int _set_address(fl_storage *root, list tensors, dict held, char *target,
     if root.kind == FL_S_HEAP:
         fl_free(old, root.nbytes)
     root.kind = FL_S_FOREIGN
+    root.is_shared |= FL_S_FIXED
     Py_INCREF(owner)
     root.owner = <PyObject *>owner
     return 0

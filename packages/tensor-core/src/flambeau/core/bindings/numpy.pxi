@@ -86,6 +86,7 @@ cdef object _from_interface(object owner, dict face, int device_code):
     address, readonly = face["data"]
     cdef char *p = <char *><uintptr_t>(address or 0)
     cdef fl_storage *s = fl_storage_foreign(p, nbytes, device_code, <PyObject *>owner, readonly)
+    s.is_shared |= FL_S_FIXED
     cdef fl_tensor *t
     try:
         t = fl_tensor_on(s, code, ndim, shape, strides, 0)
@@ -148,7 +149,8 @@ def frombuffer(buffer, *, dtype not None, Py_ssize_t count=-1, Py_ssize_t offset
                          f"greater than buffer length ({length} bytes) minus 1")
     if view.readonly:
         _warn_of_read_only("buffer", "frombuffer", "bytearray(buffer)")
-    made = over_buffer(view, dtype, count, offset)
+    cdef Tensor made = over_buffer(view, dtype, count, offset)
+    fl_root_storage(made._storage).is_shared |= FL_S_FIXED
     return requiring(made) if requires_grad else made
 
 
@@ -244,4 +246,5 @@ def _to_numpy(Tensor t not None):
         import numpy
         _asarray = numpy.asarray
     _expect_shareable(t)
+    fl_root_storage(t._storage).is_shared |= FL_S_FIXED
     return _asarray(t)      # by the buffer protocol, several times as fast as a dict of facts

@@ -28,8 +28,17 @@ def float_power_(self, exponent):
     return _op["pow_"](self, exponent)
 
 
-def uniform_(self, low=0.0, high=1.0, *, generator=None):
-    """Fill with uniform random numbers from ``low`` to ``high``."""
+def _bounds(what, low, high, names):
+    """Bounds that may have PyTorch's names, of which one is a keyword of Python's."""
+    low, high = names.pop("from", low), names.pop("to", high)
+    if names:
+        raise TypeError(f"{what}() got an unexpected keyword argument '{next(iter(names))}'")
+    return low, high
+
+
+def uniform_(self, low=0.0, high=1.0, *, generator=None, **names):
+    """Fill with uniform random numbers from ``low`` to ``high``, in PyTorch ``from`` and ``to``."""
+    low, high = _bounds("uniform_", low, high, names)
     parts = _op["view_as_real"](self) if self.is_complex() else self
     _op["random_uniform_"](parts, low, high, generator=generator)
     return self
@@ -43,7 +52,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     return _op["add_"](self, mean) if mean else self
 
 
-def random_(self, *bounds, low=0, to=None, generator=None):
+def random_(self, *bounds, low=0, to=None, generator=None, **names):
     """Fill with integers.
 
     Args:
@@ -51,12 +60,16 @@ def random_(self, *bounds, low=0, to=None, generator=None):
         low: The least integer.
         to: One more than the greatest integer; as far as the dtype holds all of them by default.
         generator: The stream to use; the default one when left out.
+        names: ``low`` under PyTorch's name, ``from``.
     """
+    low, to = _bounds("random_", low, to, names)
     if len(bounds) > 2:
         raise TypeError(f"random_() takes at most 2 positional arguments (low, to), but "
                         f"{len(bounds)} were given")
-    if bounds:
-        low, to = bounds if len(bounds) == 2 else (low, bounds[0])
+    if len(bounds) == 1:
+        low, to = (low, bounds[0]) if to is None else (bounds[0], to)
+    elif bounds:
+        low, to = bounds
     if to is None and (low == 0 or not self.dtype.is_floating_point):
         return _op["random_integers_"](self, low, generator=generator)
     if to is None:

@@ -194,6 +194,8 @@ RULES: dict[str, Rule] = {
     "sigmoid": lambda y, a: (mul(y, sub(1.0, y)),),
     "logsigmoid": lambda y, a: (_call("sigmoid", -a),),
     "softplus": lambda y, a: (_call("sigmoid", a),),
+    "softplus_scaled": lambda y, a, b: (
+        _call("sigmoid", a * b), (a * _call("sigmoid", a * b) - y) / b),
     "silu": _silu,
     "gelu": _gelu,
     "mish": _mish,

@@ -127,6 +127,9 @@ def zeros(*args, size=None, out=None, dtype=None, device=None, requires_grad=Fal
     if layout is not None and layout != "strided":
         return _of_layout("zeros", _size(args, size), layout, _kind(dtype, out), device,
                           requires_grad)
+    if out is not None and _core.is_sparse_object(out):
+        return out._become(_of_layout("zeros", _size(args, size), out.layout, _kind(dtype, out),
+                                      device, requires_grad))
     return _filled("zeros", args, size, 0, dtype, device, out, requires_grad)
 
 

@@ -121,6 +121,8 @@ def soft_margin_loss(x, target, size_average, reduce, reduction):
 def hinge_embedding_loss(x, target, margin, size_average, reduce, reduction):
     reduction = _reduction("hinge_embedding_loss", size_average, reduce, reduction)
     same_shape("hinge_embedding_loss", x, target)
+    if not (x.is_floating_point() or x.is_complex()):
+        margin = int(margin)        # integers stay integers, as in PyTorch
     hinge = _op["clamp_min"](_op["sub"](margin, x), 0)
     loss = _op["add"](_op["where"](_op["ne"](target, 1), hinge, 0),
                       _op["where"](_op["ne"](target, -1), x, 0))

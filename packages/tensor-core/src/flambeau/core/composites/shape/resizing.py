@@ -23,7 +23,7 @@ def _expect_free(self, what, leaf_too=True):
         raise RuntimeError(f"{what}(): the tensor is read-only; write x.clone() first")
 
 
-def resize_(self, *sizes, memory_format=None):
+def resize_(self, *sizes, size=None, memory_format=None):
     """Give the tensor another shape; elements beyond the present ones are not initialized.
 
     Memory that suffices is kept. Where it does not, the tensor moves to new memory, which views
@@ -31,10 +31,14 @@ def resize_(self, *sizes, memory_format=None):
 
     Args:
         sizes: The shape, as ints or as one sequence.
+        size: The same by name.
         memory_format: How the elements lie; in C order when left out.
 
     Returns:
         The tensor itself.
+
+    Raises:
+        RuntimeError: The memory does not suffice, and belongs to an array or is shown by one.
 
     Example:
         >>> import flambeau
@@ -42,6 +46,8 @@ def resize_(self, *sizes, memory_format=None):
         tensor([[1, 2],
                 [3, 4]])
     """
+    if size is not None:
+        sizes = (*sizes, size)
     in_a_row = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
     shape = tuple(map(operator.index, sizes[0] if in_a_row else sizes))
     if min(shape, default=0) < 0:
@@ -67,6 +73,11 @@ def _flat(x, count):
     room = _core.storage_bytes(x) // x.element_size() - at
     if count <= room:
         return _op["as_strided"](x.detach(), (count,), (1,), at)
+    if _core.is_fixed(x):
+        raise RuntimeError(
+            "resize_(): Trying to resize storage that is not resizable: its memory belongs to an "
+            "array, a buffer or other processes, or an array shows it, and would not move along; "
+            "write x.clone().resize_(...)")
     more = _op["empty"]((count,), dtype=x.dtype, device=x.device)
     if room > 0:
         _op["copy_"](_op["narrow"](more, 0, 0, room),

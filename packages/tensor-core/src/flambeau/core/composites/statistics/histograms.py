@@ -16,8 +16,21 @@ def bincount(x, weights, minlength):
     if weights is not None and weights.shape != x.shape:
         raise RuntimeError(f"bincount(): weights should be 1-d and have the same length as input, "
                            f"got shapes {list(weights.shape)} and {list(x.shape)}")
-    size = int(_op["amax"](x)) + 1 if x.numel() else 0
-    return refusing("bincount", _op["bincount_of"](x, weights, max(size, minlength)), weights)
+    size = _size_of_counts(x, minlength) if x.numel() else minlength
+    return refusing("bincount", _op["bincount_of"](x, weights, size), weights)
+
+
+def _size_of_counts(x, minlength):
+    """One more than the greatest number; under vmap that of every sample."""
+    greatest = _op["amax"](x)
+    while "_inner" in greatest.__dict__:        # a batch of vmap's: all samples
+        greatest = greatest.__dict__["_inner"]
+    least = max(int(_op["amin"](greatest)) + 1, minlength)
+    most = max(int(_op["amax"](greatest)) + 1, minlength)
+    if least != most:
+        raise RuntimeError(f"bincount(): in vmap: results of {least} to {most} elements cannot be "
+                           f"stacked: give minlength={most}, or more")
+    return most
 
 
 def _check_points(what, x, weight):

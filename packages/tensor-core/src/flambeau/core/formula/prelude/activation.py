@@ -68,6 +68,12 @@ def softplus(x: Expr, *, dtype: str) -> Expr:
     return call("maximum", x, 0.0) + call("log1p", exp_falling(-absolute(x), dtype))
 
 
+@define("softplus_scaled", "float")
+def softplus_scaled(x: Expr, beta: Expr) -> Expr:
+    """log(1 + exp(beta * x)) / beta, whose derivative divides by nothing."""
+    return call("log1p", call("exp", x * beta)) / beta
+
+
 @define("mish", "float")
 def mish(x: Expr, *, dtype: str) -> Expr:
     """x * tanh(softplus(x)), where tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2)."""

@@ -31,6 +31,7 @@ enum fl_storage_sharing {
     FL_S_WRITABLE_OUTSIDE = 1,      /* others may read and write the memory at any time */
     FL_S_COUNTED_APART = 2,         /* tensors with a version of their own were made of it */
     FL_S_READ_LATER = 4,            /* somebody will read it as it is now: see read_later() */
+    FL_S_FIXED = 16,                /* an array's, or shown by one: resize_() does not replace it */
     FL_S_EXPORTED = 8               /* a capsule holds a tensor and its address: memory stays */
 };
 extern fl_storage *fl_empty_storage;    /* what tensors made by Tensor.__new__ alone show */

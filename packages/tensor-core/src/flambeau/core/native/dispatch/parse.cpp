@@ -114,9 +114,15 @@ static int unknown_keyword(const fl_op *op, PyObject *name) {
     return -1;
 }
 
-/* `non_blocking` of PyTorch's copy_() changes no result: what reads the copy waits for it. */
 static inline bool is_copy(const fl_op *op) {
     return strcmp(op->name, "copy") == 0;
+}
+
+/* Arguments of PyTorch's that change no result: what reads a copy waits for it, and who asked for
+ * a view, a program or a broadcast, does not matter. */
+static bool is_ignored(const fl_op *op, PyObject *name) {
+    return (is_copy(op) && is_named(name, "non_blocking")) ||
+           (strcmp(op->name, "expand") == 0 && is_named(name, "implicit"));
 }
 
 static int missing(const fl_op *op, int i) {
@@ -171,7 +177,7 @@ int fl_parse(const fl_op *op, PyObject *const *args, Py_ssize_t nargs, PyObject 
             continue;
         }
         int i = find_param(op, name);
-        if (i < 0 && is_copy(op) && is_named(name, "non_blocking"))
+        if (i < 0 && is_ignored(op, name))
             continue;
         if (i < 0)
             return unknown_keyword(op, name);

@@ -18,7 +18,7 @@ OPDEFS = (
     pointwise("silu(Tensor self)", float="silu(self)", complex="silu(self)", forms=_NN,
               inplace=True, doc="``x * sigmoid(x)``."),
     pointwise("softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
-              float="self if self * beta > threshold else log1p(exp(self * beta)) / beta",
+              float="self if self * beta > threshold else softplus_scaled(self, beta)",
               forms=_NN, doc="``log(1 + exp(beta * x)) / beta``, linear above the threshold.",
               autocast="float32 on gpu", exact_out=True),
     pointwise("leaky_relu(Tensor self, Scalar negative_slope=0.01)",
