@@ -157,6 +157,11 @@ bool has_transform(const fl_conv &p) {
     return p.groups == 1 && fits(p.y) && fits(p.x);
 }
 
+/* Tiles are more than Winograd saves. */
+bool multiplies_tiles(const fl_conv &p) {
+    return fl_gemm_takes_halves(p.o, fl_conv_pixels(p), fl_conv_taps(p) / 2);
+}
+
 /* Weights as rows of pairs: in place where there is one tap, and no channel is left over. */
 const void *paired(const fl_conv &p, const uint16_t *weight, std::optional<Scratch> &memory) {
     int64_t taps = p.y.size * p.x.size, channels = p.groups * p.o;
@@ -183,7 +188,7 @@ bool fl_conv_pairs_fit(const fl_conv &p) {
     return fl_has_pairs() && p.c >= (is_window ? MIN_WINDOW_CHANNELS : MIN_CHANNELS) &&
            p.o >= (is_window ? MIN_WINDOW_OUTPUT_CHANNELS : MIN_OUTPUT_CHANNELS) &&
            p.o * fl_conv_taps(p) * fl_conv_pixels(p) >= MIN_MULTIPLICATIONS &&
-           !has_transform(p);
+           (!has_transform(p) || multiplies_tiles(p));
 }
 
 bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight) {

@@ -65,6 +65,7 @@ class Strips {
             kernels.pack_b(&whole, begin, end, memory_);
         });
         whole.packed = memory_;
+        whole.packed_strip = kernels.cols * k;
     }
     ~Strips() { fl_free(memory_, bytes_); }
     Strips(const Strips &) = delete;

@@ -26,6 +26,7 @@ typedef struct fl_gemm_block {
     int64_t panels_slab;        /* elements between the slabs of `panels` */
     const void *packed;         /* NULL, or B as pack_b left it, from the block's first column on;
                                    that is a multiple of `cols` then */
+    int64_t packed_strip;       /* of fl_gemm_tiles_kernels: elements from a strip to the next */
     void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
                                    and a_col, and no fewer rows */
     int32_t a_halves, b_halves; /* of fl_gemm_tiles_kernels: this operand is bfloat16 of which two

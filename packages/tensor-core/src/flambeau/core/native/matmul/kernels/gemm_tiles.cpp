@@ -131,7 +131,7 @@ class TileProduct {
     /* Strips of B for a slab: those that were packed for all tasks, or our own. */
     void set_strips(int64_t p, int64_t k) {
         strips_ = static_cast<const float *>(g_.packed) + p * BLOCK;
-        strip_ = packed_terms(g_.k) * BLOCK;
+        strip_ = g_.packed_strip;
         if (g_.packed)
             return;
         source_.strips_of_b(packed_, STRIP, 0, g_.n, p, k);
