@@ -5,6 +5,7 @@
 #include "conv/pairs.h"
 #include "common/pool_error.h"
 #include "common/raw.h"
+#include "conv/tiles.h"
 #include "matmul/kernels/gemm.h"
 #include "runtime/blas.h"
 #include <algorithm>
@@ -157,11 +158,6 @@ bool has_transform(const fl_conv &p) {
     return p.groups == 1 && fits(p.y) && fits(p.x);
 }
 
-/* Tiles are more than Winograd saves. */
-bool multiplies_tiles(const fl_conv &p) {
-    return fl_gemm_takes_halves(p.o, fl_conv_pixels(p), fl_conv_taps(p) / 2);
-}
-
 /* Weights as rows of pairs: in place where there is one tap, and no channel is left over. */
 const void *paired(const fl_conv &p, const uint16_t *weight, std::optional<Scratch> &memory) {
     int64_t taps = p.y.size * p.x.size, channels = p.groups * p.o;
@@ -188,7 +184,7 @@ bool fl_conv_pairs_fit(const fl_conv &p) {
     return fl_has_pairs() && p.c >= (is_window ? MIN_WINDOW_CHANNELS : MIN_CHANNELS) &&
            p.o >= (is_window ? MIN_WINDOW_OUTPUT_CHANNELS : MIN_OUTPUT_CHANNELS) &&
            p.o * fl_conv_taps(p) * fl_conv_pixels(p) >= MIN_MULTIPLICATIONS &&
-           (!has_transform(p) || multiplies_tiles(p));
+           (!has_transform(p) || fl_conv_tiles_fit(p));
 }
 
 bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_tensor *weight) {
@@ -197,6 +193,9 @@ bool fl_conv_goes_by_pairs(const fl_conv &p, const fl_tensor *input, const fl_te
 
 int fl_conv_pairs(const fl_conv &p, const void *input, const void *weight, const float *bias,
                   void *out) {
+    if (fl_conv_tiles_fit(p))
+        return fl_conv_by_tiles(p, (const uint16_t *)input, (const uint16_t *)weight, bias,
+                                (uint16_t *)out);
     std::optional<Scratch> memory;
     const void *rows = paired(p, (const uint16_t *)weight, memory);
     return rows ? run(Job(p, input, rows, bias, out)) : -1;

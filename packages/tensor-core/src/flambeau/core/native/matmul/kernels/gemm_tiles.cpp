@@ -4,10 +4,10 @@
  * Rows of A are copied side by side, in pairs along k; strips of B, two tiles wide, are packed into
  * the L1 cache with a row for each pair; the sums of a slab for two tiles by two stay in registers.
  * Compiled for AVX-512 alone; the caller has to ask the processor, and the system, for the rest. */
+#include "common/kernels/amx.h"
 #include "matmul/kernels/gemm.h"
 
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
-#pragma GCC target("avx512bf16,amx-tile,amx-bf16")
+#if defined(FL_COMPILES_AMX)
 #include "matmul/kernels/gemm_finish.h"
 #include "matmul/kernels/gemm_micro.h"
 #include "matmul/kernels/gemm_pack.h"
@@ -16,25 +16,12 @@
 
 namespace {
 
-const int64_t SIDE = 16;                /* rows of a tile, and its columns of 32 bits */
-const int64_t BLOCK = 2 * SIDE;         /* rows and columns of sums in registers */
 /* So that a panel of A, in 400 KiB, sums of C and B stay in the L2 cache, of 2 MiB. */
 const int64_t PANEL_ROWS = 384;
 const int64_t WIDEST = 256;
 
-inline int64_t up_to(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
-
 /* Terms of a strip: whole tiles. */
 inline int64_t packed_terms(int64_t k) { return up_to(k, SIDE); }
-
-/* The form of the eight tiles: all are full. */
-struct alignas(64) TileConfig {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-    uint8_t rows[16] = {SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE};
-};
-
-constexpr TileConfig CONFIG;              /* not on the stack: GCC sees only 8 of its bytes read */
 
 struct Sums {
     float *at;
@@ -42,15 +29,15 @@ struct Sums {
 };
 
 /* Sums of one block of R x C tiles: those that are at `from`, if anywhere, and the products of
- * `steps` tiles of A and B along k. Tiles 0 to 3 are sums, 4 and 5
- * rows of A, 6 and 7 columns of B. */
+ * `steps` tiles of A and B along k. Tiles 0 to 3 are sums, 4 and 5 rows of A, 6 and 7 columns of
+ * B. */
 template <int R, int C>
 void multiply(int64_t steps, Rows a, const float *b, Sums from, Sums to) {
     const int64_t a_bytes = a.row * 4, b_bytes = BLOCK * 4;
     const float *upper = a.at, *lower = a.at + SIDE * a.row;
     const int64_t from_bytes = from.row * 4, to_bytes = to.row * 4;
     const float *below = from.at + SIDE * from.row;
-    asm volatile("" ::: "memory");      /* what was packed is in memory: loads don't say they read */
+    before_tiles();
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
