@@ -287,14 +287,14 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
         how: ``"sums"`` of sizes that vary, or others where there are; ``"any"`` sizes, or
             ``"fixed"`` ones.
     """
-    from flambeau.onnx.exporting.calls import Call, plain_results
+    from flambeau.onnx.exporting.calls import Call, plain_results, refuse_state
 
     if isinstance(model, jit.Program):
         return model, names, ()
     if _is_recorded(model):
         return model._program, (*names, *model._names[len(names):]), ()
     call = Call(model, args, kwargs, names)
-    with plain_results(model) as function:
+    with plain_results(model) as (function, replaced):
         try:
             named = call.dynamic(axes, shapes)
             if how == "any":
@@ -307,6 +307,7 @@ def _program(model: Any, args: Any, kwargs: Mapping[str, Any] | None, names: tup
             if how == "any" or _has_sums(named):
                 raise
             program = _of_other_sizes(function, call, axes, shapes, error)
+    refuse_state(program, replaced)
     return program, tuple(call.names[k] for k in call.traced), call.names
 
 

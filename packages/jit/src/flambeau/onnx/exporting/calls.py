@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from flambeau.jit import bridge
+from flambeau.onnx.errors import ExportError
 
 
 class Call:
@@ -160,21 +161,65 @@ def _sizes(spec: Any) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def plain_results(model: Any) -> Iterator[Any]:
-    """A module or function in evaluation mode that gives plain tuples and dicts."""
+def plain_results(model: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """A module or function in evaluation mode that gives plain tuples and dicts.
+
+    With it, tensors that attributes of modules held before each call replaced them. They are put
+    back: what a call leaves there for itself is no part of a model.
+    """
+    replaced: list[Any] = []
     if not hasattr(model, "register_forward_hook"):
-        yield lambda *args, **kwargs: plain(model(*args, **kwargs))
+        yield lambda *args, **kwargs: plain(model(*args, **kwargs)), replaced
         return
     changed = [each for each in model.modules() if each.training]
-    hook = model.register_forward_hook(lambda module, args, result: plain(result))
+    before = [(each, dict(each.__dict__)) for each in model.modules()]
+
+    def leave(module: Any, args: Any, result: Any) -> Any:
+        for each, attributes in before:
+            replaced.extend(_put_back(each.__dict__, attributes))
+        return plain(result)
+
+    hook = model.register_forward_hook(leave)
     try:
         for each in changed:
             each.training = False
-        yield model
+        yield model, replaced
     finally:
         hook.remove()
         for each in changed:
             each.training = True
+
+
+def _put_back(attributes: dict[str, Any], before: dict[str, Any]) -> list[Any]:
+    """Undo new values of attributes that hold tensors; the tensors that they replaced."""
+    replaced = []
+    for name, value in list(attributes.items()):
+        old = before.get(name)
+        if value is old or not _tensors_in(value):
+            continue
+        if name in before:
+            attributes[name] = old
+            replaced += _tensors_in(old)
+        else:
+            del attributes[name]
+    return replaced
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [tensor for each in value for tensor in _tensors_in(each)]
+    return [value] if bridge.is_tensor(value) else []
+
+
+def refuse_state(program: Any, replaced: Sequence[Any]) -> None:
+    """Refuse a network that reads what its last call left in an attribute."""
+    for capture in program.graph.captures:
+        if any(capture.tensor is each for each in replaced):
+            raise ExportError(
+                "onnx.export(): the network reads a tensor that its last call left in an attribute "
+                "of a module, which a model does not keep: make it an argument, and return it")
 
 
 def plain(result: Any) -> Any:
