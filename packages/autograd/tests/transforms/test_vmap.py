@@ -312,3 +312,14 @@ def test_counts_of_samples():
         assert weighed.tolist() == [[0, 1, 1, 1]] * 2
         with pytest.raises(RuntimeError, match="results of 4 to 6 elements cannot be stacked"):
             func.vmap(flambeau.bincount)(rows + flambeau.tensor([[0], [2]]))
+
+
+def test_gradients_of_unpooled_samples():
+    pool = flambeau.core.functional.max_pool2d
+    x, index = pool(flambeau.randn(3, 2, 4, 4), 2, return_indices=True)
+    x = x.mT.contiguous().mT        # in no memory format
+
+    def loss(x, index):
+        return flambeau.core.functional.max_unpool2d(x, index, 2).square().sum()
+
+    assert func.vmap(func.grad(loss))(x, index).tolist() == (2 * x).tolist()

@@ -334,6 +334,24 @@ def test_dimensions_by_a_pattern():
                  "tensor([1., 1.])"]
 
 
+def test_lists_have_one_length():
+    assert lines("""
+        import torch
+
+        x, y = [torch.ones(1)] * 2, [torch.ones(1)] * 3
+        for name, arguments in (("add", (x, y)), ("addcdiv", (x, x, x, [1, 2, 3])), ("abs", ([],)),
+                                ("addcdiv", (x, x, x, torch.ones(3))), ("mul", (x, [1.0]))):
+            try:
+                print(getattr(torch, "_foreach_" + name)(*arguments))
+            except RuntimeError as error:
+                print(str(error)[:50])
+        """) == ["Tensor lists must have the same number of tensors,",
+                 "Tensor list must have same number of elements as s",
+                 "Tensor list must have at least one tensor.",
+                 "Expected length of scalars to match input of lengt",
+                 "Tensor list must have same number of elements as s"]
+
+
 def test_hashes_are_exclusive_ors_of_the_bits():
     assert lines("""
         import torch
@@ -343,6 +361,25 @@ def test_hashes_are_exclusive_ors_of_the_bits():
         print(torch.hash_tensor(x, 1, keepdim=True).shape, torch.hash_tensor(torch.tensor(1.5)))
         """) == ["tensor(7, dtype=torch.uint64) tensor(9203528050996674560, dtype=torch.uint64)",
                  "torch.Size([5, 1]) tensor(4609434218613702656, dtype=torch.uint64)"]
+
+
+def test_the_whole_of_a_slice():
+    assert lines("""
+        import torch
+
+        whole = torch.zeros(2, 3)
+        torch.slice_inverse(whole[:, 1:], whole, 1, 1, 3).fill_(2)
+        print(whole.tolist())
+        for call in (lambda: torch.hash_tensor(whole, mode=1),
+                     lambda: torch.hash_tensor(torch.empty(0, 3)),
+                     lambda: torch.hash_tensor(torch.empty(0, 3), 0),
+                     lambda: torch.hash_tensor(whole + 1j)):
+            try:
+                print(call())
+            except (RuntimeError, IndexError) as error:
+                print(type(error).__name__)
+        """) == ["[[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]", "RuntimeError", "RuntimeError",
+                 "IndexError", "NotImplementedError"]
 
 
 def test_texts_of_tensors_in_parts():

@@ -128,3 +128,15 @@ def test_gradients_pass_layouts():
     assert x.grad.to_tensor(0).equal(fl.where(MASK, fl.arange(12.0).reshape(3, 4), 0))
     with pytest.warns(UserWarning, match="not recommended"):
         masked.masked_tensor(DATA.clone().requires_grad_(), MASK)
+
+
+@pytest.mark.parametrize("name", ("sum", "prod", "amax", "amin", "mean"))
+@pytest.mark.parametrize("keepdim", (False, True))
+def test_no_dimensions_are_all_of_them(name, keepdim):
+    x = fl.tensor([[1.0, 2.0], [0.0, 3.0]])
+    mask = fl.tensor([[True, True], [False, True]])
+    reduction = getattr(masked, name)
+    wanted = reduction(x, (0, 1), keepdim=keepdim, mask=mask)
+    found = reduction(x.to_sparse(), (), keepdim=keepdim, mask=mask.to_sparse())
+    assert found.is_sparse and found.shape == wanted.shape
+    assert found.to_dense().tolist() == wanted.tolist()

@@ -178,3 +178,11 @@ def test_the_class_makes_one_with_a_copy():
     leaf = masked.MaskedTensor(X, M, requires_grad=True)
     leaf.sum().backward()
     assert leaf.grad.to_tensor(0.0).tolist() == M.float().tolist()
+
+
+def test_the_variance_of_complex_numbers_is_complex():
+    x = flambeau.tensor([1 + 2j, 3 + 0j, 9j])
+    mask = flambeau.tensor([True, True, False])
+    found = flambeau.masked.var(x, unbiased=False, mask=mask)
+    assert (found.dtype, found.item()) == (flambeau.complex64, 2 + 0j)
+    assert flambeau.masked.std(x, mask=mask).item() == 2 + 0j

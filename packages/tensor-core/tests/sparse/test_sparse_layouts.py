@@ -301,3 +301,14 @@ def test_zeros_are_written_to_a_sparse_tensor(layout):
         assert flambeau.zeros(shape, out=out) is out
         assert (out.shape, out._nnz(), out.layout) == (shape, 0, getattr(flambeau, layout))
         assert out.to_dense().tolist() == flambeau.zeros(shape).tolist()
+
+
+def test_dense_tensors_like_a_sparse_one():
+    x = flambeau.eye(2, dtype=flambeau.float64).to_sparse()
+    made = flambeau.empty_like(x, layout=flambeau.strided)
+    assert (made.shape, made.dtype, made.layout) == (x.shape, x.dtype, flambeau.strided)
+    assert flambeau.ones_like(x, layout=flambeau.strided).tolist() == [[1, 1], [1, 1]]
+    full = flambeau.full_like(x, 3, layout=flambeau.strided, dtype=flambeau.int64)
+    assert full.dtype is flambeau.int64 and full.tolist() == [[3, 3], [3, 3]]
+    with pytest.raises(RuntimeError, match="rank 4"):
+        flambeau.empty_like(x, layout=flambeau.strided, memory_format=flambeau.channels_last)

@@ -132,3 +132,11 @@ def test_quantiles_outside_are_refused(x, q):
     for function in (flambeau.quantile, flambeau.nanquantile):
         with pytest.raises(RuntimeError, match=r"in the range \[0, 1\]"):
             function(flambeau.tensor(x), flambeau.tensor(q))
+
+
+def test_a_grid_without_dimensions():
+    for weight in (None, flambeau.ones(5)):
+        hist, edges = flambeau.histogramdd(flambeau.zeros(5, 0), [], weight=weight)
+        assert (hist.shape, hist.item(), edges) == ((), 0.0, ())
+    hist, edges = flambeau.histogramdd(flambeau.zeros(0, 2), [2, 3])
+    assert hist.tolist() == flambeau.zeros(2, 3).tolist()

@@ -182,7 +182,7 @@ def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *,
         count = _count(x, m, dims, True)
         middle = OPERATORS["sum"](filled(wide, m, 0), dims, keepdim=True) / count
         apart = filled(wide - middle, m, 0)
-        squares = (apart * apart.conj()).real if apart.is_complex() else apart * apart
+        squares = apart * apart.conj()      # of complex numbers complex, as in PyTorch
         total = OPERATORS["sum"](squares, dims, keepdim=keepdim)
         return total / (_count(x, m, dims, keepdim) - less).clamp(min=0)
 

@@ -50,6 +50,7 @@ def reduced_sparse(x: Any, mask: Any, dims: tuple[int, ...], keepdim: bool,
         ValueError: The layout is of matrices, and the result is none.
     """
     wanted = stored(x) if mask is None else mask
+    dims = dims or tuple(range(x.ndim))
     result = compute(dense(x), wanted, dims)
     left = _op["any"](wanted, dims, keepdim=keepdim) if dims else wanted
     values = result[left]

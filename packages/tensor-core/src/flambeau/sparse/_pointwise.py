@@ -130,6 +130,10 @@ def ones_like(self: Any, **options: Any) -> Any:
 @handles("full_like")
 def full_like(self: Any, fill_value: Any, **options: Any) -> Any:
     """A tensor with the indices of a compressed one, where it has this number."""
+    layout = options.get("layout")
+    if layout is not None and str.__str__(layout) == "strided" and isinstance(self, CooTensor):
+        return _op["fill_"](empty_like(self, **options).detach(), fill_value).requires_grad_(
+            options.get("requires_grad", False))
     if isinstance(self, CooTensor):
         raise NotImplementedError("full_like(): every element of a tensor of layout "
                                   f"{self.layout} would be stored; write x.to_dense() first")
@@ -144,8 +148,10 @@ def empty_like(self: Any, *, dtype: Any = None, layout: Any = None, device: Any 
                **options: Any) -> Any:
     """A tensor with the indices of a compressed one, or without elements."""
     if layout is not None and str.__str__(layout) == "strided" and isinstance(self, CooTensor):
-        return _op["empty"](tuple(self.shape), dtype=dtype or self.dtype,
-                            device=device or self.device, requires_grad=requires_grad)
+        plain = memory_format is None or str.__str__(memory_format) == "preserve_format"
+        return functions["empty"](tuple(self.shape), dtype=dtype or self.dtype,
+                                  device=device or self.device, requires_grad=requires_grad,
+                                  memory_format=None if plain else memory_format)
     if memory_format is not None and str.__str__(memory_format) != "preserve_format":
         raise RuntimeError("empty_like(): memory format option is only supported by strided "
                            f"tensors, not by layout {self.layout}: write x.to_dense() first")

@@ -31,11 +31,19 @@ _OWN: dict[str, Callable[..., Any]] = {"norm": _norm, "powsum": _powsum}
 def _parts(value: Any, count: int, is_numbers: bool) -> list[Any]:
     """What an argument gives for each tensor of a list."""
     if isinstance(value, list | tuple):
+        if len(value) != count and all(isinstance(each, Tensor) for each in value):
+            raise RuntimeError("Tensor lists must have the same number of tensors, got "
+                               f"{count} and {len(value)}")
+        if len(value) != count:
+            raise RuntimeError("Tensor list must have same number of elements as scalar list.")
         return list(value)
     if is_numbers and isinstance(value, Tensor):
         if value.ndim != 1:
             raise RuntimeError("Expected packed scalar Tensor to be of dimension 1. Got "
                                f"{value.ndim} instead.")
+        if len(value) != count:
+            raise RuntimeError(f"Expected length of scalars to match input of length {count} but "
+                               f"got {len(value)} instead.")
         return list(value.unbind(0))
     return [value] * count
 
@@ -49,6 +57,8 @@ def _made(name: str) -> Callable[..., Any]:
     def each(first: Any, *others: Any, **options: Any) -> Any:
         others += tuple(options.pop(name) for name in _PLACES if name in options)
         lists = first if isinstance(first, list | tuple) else others[0]
+        if not lists:
+            raise RuntimeError("Tensor list must have at least one tensor.")
         if has_numbers and len(others) == 3:
             options["value"], others = others[2], others[:2]
         columns = [_parts(value, len(lists), False) for value in (first, *others)]

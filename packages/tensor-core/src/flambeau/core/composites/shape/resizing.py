@@ -143,8 +143,8 @@ def resize_as(self, tensor):
 
 
 def format_of(x):
-    """The memory format by which a tensor lies, if not in C order."""
-    if not x.is_contiguous():
+    """The memory format by which a tensor lies, if not in C order; samples of batches have none."""
+    if not _core.level_of(x) and not x.is_contiguous():
         for name in ("channels_last", "channels_last_3d"):
             if x.is_contiguous(memory_format=name):
                 return name

@@ -1,4 +1,6 @@
 """Composite operators that count. The size of what they make may depend on values."""
+from math import prod
+
 from flambeau.core import _core
 from flambeau.core.composites.refusals import refusing
 from flambeau.core.named_outputs import named_outputs
@@ -117,11 +119,13 @@ def histogramdd(x, bins, range, weight, density):
         raise RuntimeError(f"histogramdd(): input tensor should have at least 2 dimensions, got "
                            f"shape {list(x.shape)}")
     size = x.shape[-1]
-    points = _op["reshape"](x, (-1, size))
+    points = _op["reshape"](x, (prod(x.shape[:-1]), size))
     bins = [bins] * size if isinstance(bins, int) else list(bins)
     if len(bins) != size:
         raise RuntimeError(f"histogramdd(): the number of bins ({len(bins)}) must equal the size "
                            f"of the innermost dimension of the input ({size})")
+    if size == 0:       # a grid without dimensions has one bin, in which PyTorch counts nothing
+        return Histogramdd(_op["empty"]((), dtype=x.dtype, device=x.device).zero_(), ())
     if all(isinstance(b, int) for b in bins):
         bins = _edges("histogramdd", points, bins, range)
     if weight is not None:
