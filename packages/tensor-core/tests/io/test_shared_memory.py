@@ -44,6 +44,7 @@ def test_a_tensor_that_comes_back_is_the_same_memory(method):
                                  start_method=method)
     _, back = queue.get()
     assert back.is_shared() and back.tolist() == x.tolist()
+    assert back.untyped_storage() == x.untyped_storage() != x.clone().untyped_storage()
     back[0] = 99
     assert x[0] == 99
     while not running.join(10):

@@ -72,6 +72,8 @@ class Storage:
 
     @property
     def _cdata(self) -> int:
+        if self.is_shared():        # what comes back from another process is the same memory
+            return int(_core.storage_address(self._bytes))
         return int(_core.storage_id(self._bytes))
 
     def _elements(self) -> Tensor:
