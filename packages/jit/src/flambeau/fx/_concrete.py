@@ -214,3 +214,11 @@ def _flattened(tracer: Any, fn: Any, args: list[Any], names: list[str]) -> tuple
 
 
 _names.register_global("fx_pytree", "import flambeau.fx._pytree as fx_pytree", fx_pytree)
+
+
+def return_type(fn: Any) -> Any:
+    """What a function is annotated to return, if it is no function of this library."""
+    if own_module(fn).startswith("flambeau"):
+        return None
+    kind = getattr(fn, "__annotations__", {}).get("return")
+    return resolved(fn, "return") if isinstance(kind, str) else kind

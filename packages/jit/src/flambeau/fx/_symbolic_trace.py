@@ -15,7 +15,7 @@ import flambeau.fx._patching as _patching
 from flambeau import nn
 from flambeau.core.homes import is_own, own_module
 from flambeau.fx._compatibility import compatibility
-from flambeau.fx._concrete import PH, PHBase, PHWithMeta, parameters, resolved
+from flambeau.fx._concrete import PH, PHBase, PHWithMeta, parameters, return_type
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Argument
@@ -252,7 +252,7 @@ class Tracer(TracerBase):
                 self._patch(fn)
                 result = fn(*args)
                 self.create_node("output", "output", (self.create_arg(result),), {},
-                                 type_expr=_return_type(fn))
+                                 type_expr=return_type(fn))
         finally:
             _tracing -= 1
             self.submodule_paths = None
@@ -336,13 +336,6 @@ def _unbound(forward: Any) -> Any:
         return forward.__func__
     call.__wrapped__ = forward  # type: ignore[attr-defined]
     return call
-
-
-def _return_type(fn: Any) -> Any:
-    if own_module(fn).startswith("flambeau"):
-        return None
-    kind = getattr(fn, "__annotations__", {}).get("return")
-    return resolved(fn, "return") if isinstance(kind, str) else kind
 
 
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
