@@ -53,8 +53,14 @@ const int64_t BAND_BYTES = 1 << 21;
 /* Multiplications up to which a product is small. */
 const int64_t MAX_SMALL_MULTIPLICATIONS = 4096;
 
-/* Tiles that keep their part of A in the L2 cache. */
+/* Tiles that keep their part of A in the L2 cache, where several of them use it. With up to so many
+ * tiles across, they are taller and pack A for themselves: the panels of one pack B once. */
 const int64_t TALLEST_TILE = 378;
+const int64_t TALL_TILES_ACROSS = 2;
+
+/* So much work space is made as large as a huge page, and lies on one then: on small pages, strips of
+ * B that are kept took back what keeping them had saved. */
+const size_t HUGE_SCRATCH_BYTES = 1 << 20, HUGE_PAGE_BYTES = 2 << 20;
 
 /* From here on products of pairs use tiles: rows and columns fill most of one, and what is packed is
  * used often enough. */
@@ -160,12 +166,12 @@ Grid choose_grid(const fl_gemm_block &g, const fl_gemm_dtype &kernels, int64_t w
         else
             break;
     }
-    int64_t unit = kernels.row_unit;
-    int64_t tile_m = g.dot ? g.m
-                           : std::min(ceil_div(ceil_div(g.m, rows), unit) * unit,
-                                      TALLEST_TILE / unit * unit);
     int64_t tile_n = g.packed ? packed_columns_of(g.n, cols, unit_cols, kernels.widest)
                               : columns_of(g.n, cols, unit_cols / 2, kernels.widest);
+    int64_t unit = kernels.row_unit;
+    int64_t most = ceil_div(g.n, tile_n) <= TALL_TILES_ACROSS ? kernels.tallest : TALLEST_TILE;
+    int64_t tile_m = g.dot ? g.m : std::min(ceil_div(ceil_div(g.m, rows), unit) * unit,
+                                            most / unit * unit);
     return Grid(g.m, g.n, tile_m, tile_n);
 }
 

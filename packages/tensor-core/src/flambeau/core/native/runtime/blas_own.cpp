@@ -94,8 +94,12 @@ class OwnJob {
           stride_c(g.stride_c), epilogue(epilogue_of(g)) {
         fl_gemm_block tile = whole;
         tile.m = std::min(whole.m, grid.tile_m);
+        tile.n = std::min(whole.n, grid.tile_n);
+        tile.keeps_b = 1;
         sums_bytes = g.c_half && g.k > kernels.rounded_terms ? static_cast<size_t>(tile.m * grid.tile_n * itemsize) : 0;
         scratch_bytes = sums_bytes + static_cast<size_t>(kernels.scratch_bytes(&tile));
+        if (scratch_bytes >= HUGE_SCRATCH_BYTES)
+            scratch_bytes = std::max(scratch_bytes, HUGE_PAGE_BYTES);
     }
 
     void run_range(int64_t begin, int64_t end) {
@@ -132,6 +136,7 @@ class OwnJob {
         int64_t i = task % grid.count() / grid.cols * grid.tile_m;
         int64_t j = task % grid.cols * grid.tile_n;
         fl_gemm_block tile = whole;
+        tile.keeps_b = 1;
         tile.m = std::min(grid.tile_m, whole.m - i);
         tile.n = std::min(grid.tile_n, whole.n - j);
         tile.a = at(whole.a, which * stride_a + i * whole.a_row, a_size);
@@ -319,7 +324,7 @@ int fl_gemm_own(const fl_gemm_args &g) {
     if (work >= TWO_TASKS_WORK)
         grain = std::max<int64_t>(
             static_cast<int64_t>(BATCH_TASK_WORK * static_cast<double>(tasks) / work), 1);
-    bool share = g.batch == 1 && grid.cols > 1 &&
+    bool share = g.batch == 1 && grid.cols > 1 && grid.tile_m <= TALLEST_TILE &&
                  (tiles || work >= SHARED_PANELS_WORK ||
                   (whole.a_col != 1 &&
                    (grid.cols - 1) * whole.m * whole.k >= MIN_SHARED_TRANSPOSE_ELEMENTS));

@@ -29,6 +29,8 @@ typedef struct fl_gemm_block {
     int64_t packed_strip;       /* of fl_gemm_tiles_kernels: elements from a strip to the next */
     void *scratch;              /* at least scratch_bytes of the table, for a block of this k, dot
                                    and a_col, and no fewer rows */
+    int32_t keeps_b;            /* scratch_bytes was asked with this n and this set as well: panels of
+                                   rows share what they pack of B */
     int32_t a_halves, b_halves; /* of fl_gemm_tiles_kernels: this operand is bfloat16 of which two
                                    terms make a pair; strides count bfloat16, and elements of one
                                    term (a_row, b_col) are neighbours */
@@ -52,7 +54,7 @@ typedef struct fl_gemm_dtype {
     int64_t panel_rows;                     /* rows of A used at once: a good height of blocks */
     int64_t dot_row_terms;                  /* terms of a sum for each row that `dot` has at most */
     int64_t row_unit;                       /* rows of a task are a multiple, but for the last */
-    int64_t widest;                         /* columns of a task at most */
+    int64_t widest, tallest;                /* columns and rows of a task at most */
     int64_t rounded_terms;                  /* of sums that `block` rounds, at most */
     /* How many columns of B a block of so many rows reads at once: a good width of copies of B. */
     int64_t (*strip_cols)(int64_t rows);

@@ -21,8 +21,10 @@ template <class T> constexpr int64_t panel_rows() {
     return bytes / (SLAB * sizeof(T)) / TILE_ROWS * TILE_ROWS;
 }
 
-/* Columns of a task: its part of C stays in the L2 cache. */
+/* Columns of a task, and rows: several panels, which share the strips of B that the first one packs.
+ * A slab of these takes up to 1 MiB. */
 const int64_t WIDEST = 1024;
+template <class T> constexpr int64_t tallest() { return 4 * panel_rows<T>(); }
 
 template <class T> constexpr int strip_cols() {
     return TILE_VECTORS * Lanes<T>::COUNT;
@@ -80,7 +82,7 @@ template <class T> class Product {
         int64_t rows = g.m < panel_rows<T>() ? g.m : panel_rows<T>();
         panel_ = static_cast<T *>(g.scratch);
         packed_ = panel_ + rows * PANEL_STRIDE;
-        sums_ = packed_ + SLAB * strip_cols<T>();
+        sums_ = packed_ + SLAB * kept_cols(g);
     }
 
     void pack_a(int64_t first, int64_t end) const {
@@ -98,10 +100,10 @@ template <class T> class Product {
                  min(width, g_.n - s * width));
     }
 
-    static int64_t scratch_elements(int64_t m) {
-        int64_t rows = m < panel_rows<T>() ? m : panel_rows<T>();
+    static int64_t scratch_elements(const fl_gemm_block &g) {
+        int64_t rows = g.m < panel_rows<T>() ? g.m : panel_rows<T>();
         int64_t tile = REGISTERS * Lanes<T>::COUNT; /* its sums fit in registers */
-        return rows * PANEL_STRIDE + SLAB * strip_cols<T>() + tile;
+        return rows * PANEL_STRIDE + SLAB * kept_cols(g) + tile;
     }
 
     void run() {
@@ -114,6 +116,16 @@ template <class T> class Product {
 
   private:
     static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+    /* Strips of a slab stay packed for the panels that follow. */
+    static bool keeps_strips(const fl_gemm_block &g) {
+        return g.keeps_b && !g.packed && g.m > panel_rows<T>();
+    }
+
+    static int64_t kept_cols(const fl_gemm_block &g) {
+        const int64_t width = strip_cols<T>();
+        return keeps_strips(g) ? (g.n + width - 1) / width * width : width;
+    }
 
     const T *a(int64_t i, int64_t p) const {
         return static_cast<const T *>(g_.a) + i * g_.a_row + p * g_.a_col;
@@ -155,13 +167,19 @@ template <class T> class Product {
         int64_t cols = min(strip_cols<T>(), g_.n - j);
         int vectors = static_cast<int>((cols + Lanes<T>::COUNT - 1) / Lanes<T>::COUNT);
         Strip<T> strip{b(p, j), g_.b_row, j, cols, vectors, nullptr};
+        const bool partial = g_.b_col != 1 || cols % Lanes<T>::COUNT;
+        /* A low panel has strips of its own: they begin where wide tiles end. */
+        const bool shares = keeps_strips(g_) && rows > TILE_ROWS;
+        T *kept = packed_ + (shares ? j * SLAB : 0);
         int64_t done = 0;
         if (g_.packed)
             use_packed(strip, p, k);
-        else if (g_.b_col != 1 || cols % Lanes<T>::COUNT)
-            pack_strip(strip, p, k);
+        else if (shares && i > 0 && (partial || worth_packing(rows)))
+            use_kept(strip, kept);
+        else if (partial)
+            pack_strip(strip, p, k, kept);
         else if (worth_packing(rows))
-            done = pack_in_first_tile(finish, strip, k, i, rows);
+            done = pack_in_first_tile(finish, strip, k, i, rows, kept);
         for (int64_t tall; done < rows; done += tall) {
             tall = tile_height(rows - done);
             tile(finish, tiles<T>.narrow[tall][vectors], strip, k, panel_ + done * PANEL_STRIDE,
@@ -171,10 +189,10 @@ template <class T> class Product {
     }
 
     int64_t pack_in_first_tile(const Finish<T> &finish, Strip<T> &strip, int64_t k, int64_t i,
-                               int64_t rows) {
+                               int64_t rows, T *packed) {
         int64_t tall = tile_height(rows);
-        tile(finish, tiles<T>.packing[tall][strip.vectors], strip, k, panel_, i, tall);
-        strip.b = packed_;
+        tile(finish, tiles<T>.packing[tall][strip.vectors], strip, k, panel_, i, tall, packed);
+        strip.b = packed;
         strip.b_row = strip.vectors * Lanes<T>::COUNT;
         return tall;
     }
@@ -200,24 +218,31 @@ template <class T> class Product {
         strip.next = strip.first + width < g_.n ? strip.b + width * g_.k : first + k * width;
     }
 
-    void pack_strip(Strip<T> &strip, int64_t p, int64_t k) {
+    void pack_strip(Strip<T> &strip, int64_t p, int64_t k, T *packed) {
         int64_t width = strip.vectors * Lanes<T>::COUNT;
-        pack(packed_, width, b(p, strip.first), g_.b_row, g_.b_col, k, strip.cols);
-        strip.b = packed_;
+        pack(packed, width, b(p, strip.first), g_.b_row, g_.b_col, k, strip.cols);
+        strip.b = packed;
         strip.b_row = width;
     }
 
+    /* As `use_packed`: what the first panel packed lies in the second cache, or beyond. */
+    void use_kept(Strip<T> &strip, const T *packed) const {
+        strip.b = packed;
+        strip.b_row = strip.vectors * Lanes<T>::COUNT;
+        strip.next = packed + (strip.first + strip_cols<T>() < g_.n ? SLAB * strip_cols<T>() : 0);
+    }
+
     void tile(const Finish<T> &finish, Micro<T> multiply, const Strip<T> &strip, int64_t k,
-              const T *panel, int64_t i, int64_t rows) {
+              const T *panel, int64_t i, int64_t rows, T *packed = nullptr) {
         int64_t width = strip.vectors * Lanes<T>::COUNT;
         T *out = c(i, strip.first);
         const T *next = strip.next ? strip.next : panel;
         prefetch_rows(out, rows, strip.cols);
         if (finish.plain() && strip.cols == width) {
-            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed_, next, finish.read_c);
+            multiply(k, panel, strip.b, strip.b_row, out, g_.c_row, packed, next, finish.read_c);
             return;
         }
-        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed_, next, false);
+        multiply(k, panel, strip.b, strip.b_row, sums_, width, packed, next, false);
         finish.tile(out, sums_, width, i, rows, strip.first, strip.cols);
     }
 
@@ -264,14 +289,14 @@ void pack_b(const fl_gemm_block *g, int64_t first_strip, int64_t end_strip, void
 inline int64_t packed_terms(int64_t k) { return k; }
 
 template <class T> int64_t scratch_bytes(const fl_gemm_block *g) {
-    int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(g->m);
+    int64_t elements = g->dot ? dot_scratch_elements<T>(*g) : Product<T>::scratch_elements(*g);
     return elements * static_cast<int64_t>(sizeof(T));
 }
 
 template <class T> constexpr fl_gemm_dtype table() {
     return {block<T>, small<T>,       scratch_bytes<T>, pack_a<T>, pack_b<T>, packed_terms,
             SLAB,     PANEL_STRIDE, TILE_ROWS,        strip_cols<T>(),
-            panel_rows<T>(),        dot_row_terms<T>(), 1, WIDEST, 0, strip_cols_of<T>};
+            panel_rows<T>(),        dot_row_terms<T>(), 1, WIDEST, tallest<T>(), 0, strip_cols_of<T>};
 }
 
 } // namespace

@@ -19,6 +19,7 @@ namespace {
 /* So that a panel of A, in 400 KiB, sums of C and B stay in the L2 cache, of 2 MiB. */
 const int64_t PANEL_ROWS = 384;
 const int64_t WIDEST = 256;
+const int64_t TALLEST = 378;
 
 /* Terms of a strip: whole tiles. */
 inline int64_t packed_terms(int64_t k) { return up_to(k, SIDE); }
@@ -218,7 +219,7 @@ int64_t strip_cols(int64_t) { return BLOCK; }
 extern const fl_gemm_tiles_kernels FL_LEVEL(fl_gemm_tiles_kernels) = {
     true,
     {block, nullptr, scratch_bytes, pack_a, pack_b, packed_terms, SLAB, PANEL_STRIDE, BLOCK, BLOCK, PANEL_ROWS,
-     0, BLOCK, WIDEST, SLAB, strip_cols}};
+     0, BLOCK, WIDEST, TALLEST, SLAB, strip_cols}};
 #else
 extern const fl_gemm_tiles_kernels FL_LEVEL(fl_gemm_tiles_kernels) = {};
 #endif
