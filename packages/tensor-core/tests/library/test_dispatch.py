@@ -206,3 +206,31 @@ def test_gradients_of_constants_and_numbers_are_called_again(function):
     with Log() as log:
         found = slope()
     assert found.equal(slope()) and log.seen
+
+
+def test_classes_are_shown_what_they_are_to_show():
+    names = []
+
+    class Held(flambeau.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            made = flambeau.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            names.append(str(func))
+            func(args[0].inner, *args[1:], **(kwargs or {}))
+            return args[0]
+
+    x = Held(flambeau.ones(3))
+    for arguments, shown in (((flambeau.zeros(2),), [0, 0]), ((), []),
+                             ((flambeau.arange(6.0).untyped_storage(), 1, (2,), (2,)), [1, 3]),
+                             ((flambeau.arange(6.0).untyped_storage(), 2, (2,)), [2, 3]),
+                             ((flambeau.ones(2).untyped_storage(),), [1, 1])):
+        assert x.set_(*arguments) is x
+        assert x.inner.tolist() == shown
+    storage = "aten.set_.source_Storage"
+    assert names == ["aten.set_.source_Tensor", "aten.set_.default", f"{storage}_storage_offset",
+                     f"{storage}_storage_offset", storage]

@@ -213,12 +213,13 @@ class SparseTensor(Tensor):
         """Drop dimensions of size 1."""
         return self._rearranged("squeeze", dim)
 
-    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+    def resize_(self, *sizes: Any, size: Any = None, memory_format: Any = None) -> Any:
         """Let rows in CSR format have more columns, or another number of rows."""
         from flambeau.sparse._resizing import resized_rows
 
-        return self._become(resized_rows(self, size[0] if len(size) == 1 and
-                                         not isinstance(size[0], int) else size))
+        sizes = sizes if size is None else (*sizes, size)
+        return self._become(resized_rows(self, sizes[0] if len(sizes) == 1 and
+                                         not isinstance(sizes[0], int) else sizes))
 
     def resize_as_sparse_(self, other: Any) -> Any:
         """Let the tensor have the shape and as many elements as another of its layout.

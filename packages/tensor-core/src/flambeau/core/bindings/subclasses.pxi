@@ -44,6 +44,11 @@ def is_dispatched(value) -> bool:
     return isinstance(value, Tensor) and fl_is_shown_below(<fl_tensor *><PyObject *>value)
 
 
+def is_asked_below(value) -> bool:
+    """The same, unless calls are shown to no class now (``DisableTorchDispatch``)."""
+    return not fl_below_off and is_dispatched(value)
+
+
 def is_wrapper(value) -> bool:
     """Whether ``value`` is a tensor without memory of its own."""
     return isinstance(value, Tensor) \

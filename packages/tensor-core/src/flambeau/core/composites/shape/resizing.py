@@ -164,6 +164,8 @@ def set_(self, source=None, storage_offset=None, size=None, stride=None):
     Returns:
         The tensor itself.
     """
+    if _core.is_asked_below(self):
+        return _core.method_below(*_set_call(self, source, storage_offset, size, stride))
     if not self.is_leaf or not _core.is_grad_enabled():
         _expect_free(self, "set_", leaf_too=False)
     elif self.requires_grad:
@@ -188,6 +190,17 @@ def set_(self, source=None, storage_offset=None, size=None, stride=None):
         shown = _op["as_strided"](shown, size, strides, at)
     self.data = shown
     return self
+
+
+def _set_call(x, source, offset, size, stride):
+    """Which of PyTorch's forms of ``set_`` a call is, and its arguments."""
+    if source is None:
+        return "set_.default", x
+    form = "set_.source_Tensor" if isinstance(source, Tensor) else "set_.source_Storage"
+    if size is None:
+        return form, x, source
+    stride = _steps(size) if stride is None else stride
+    return f"{form}_storage_offset", x, source, offset or 0, list(size), list(stride)
 
 
 def _steps(shape):
