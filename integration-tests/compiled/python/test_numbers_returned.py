@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict, defaultdict
 
 import pytest
 from kept import CALLS, check_replayed, flat, same
@@ -99,6 +100,28 @@ def as_key(x):
     return {x.sum().item(): 1}
 
 
+def as_key_of_get(x):
+    return {3.0: x}.get(x.sum().item(), x * 2)
+
+
+def as_key_of_pop(x):
+    return {3.0: x}.pop(x.sum().item(), x * 2)
+
+
+def as_key_of_setdefault(x):
+    return {3.0: x}.setdefault(x.sum().item(), x * 2)
+
+
+def as_key_of_pairs(x):
+    made = OrderedDict([(x.sum().item(), x), (3.0, x * 2)])
+    return list(made.values())
+
+
+def as_key_of_a_default(x):
+    made = defaultdict(list, [[x.sum().item(), x], [3.0, x * 2]])
+    return list(made.values())
+
+
 def looked_for(x):
     return x.sum().item() in [3.0, 6.0]
 
@@ -136,8 +159,9 @@ def of_its_class(x):
 
 
 @pytest.mark.parametrize("fn", [
-    used, added, compared, decides, formatted, as_key, looked_for, found_in, as_index, of_integers,
-    of_truth, greatest, summed, rounded, of_its_class], ids=lambda fn: fn.__name__)
+    used, added, compared, decides, formatted, as_key, as_key_of_get, as_key_of_pop,
+    as_key_of_setdefault, as_key_of_pairs, as_key_of_a_default, looked_for, found_in, as_index,
+    of_integers, of_truth, greatest, summed, rounded, of_its_class], ids=lambda fn: fn.__name__)
 def test_numbers_that_decide_something_are_read_by_python(fn):
     """Whether or not such a call is replayed: each gives what Python gives."""
     run = flambeau.compile(fn, replay=True)

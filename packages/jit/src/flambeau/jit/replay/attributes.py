@@ -8,6 +8,7 @@ from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from . import modules, trust
+from .decorated import is_decorated
 from .reads import MISSING, Reads
 from .trust import DICTS, VALUES
 
@@ -91,7 +92,7 @@ class Attributes:
         raw = next((each.__dict__[name] for each in below if name in each.__dict__), MISSING)
         if isinstance(raw, property):
             return self.call(raw.fget, (obj.__self__,), {})
-        if raw is not MISSING and trust.computes(raw):
+        if raw is not MISSING and trust.computes(raw) and not is_decorated(raw):
             self.refuse(f"super().{name} is a descriptor")
         return self.reads.read(getattr(obj, name))
 
@@ -103,7 +104,7 @@ class Attributes:
             return getattr(cls, name)
         raw = self.reads.in_class(cls, name)
         by_metaclass = type(cls) is not type and self.reads.in_class(type(cls), name) is not MISSING
-        if raw is MISSING or by_metaclass or trust.computes(raw):
+        if raw is MISSING or by_metaclass or trust.computes(raw) and not is_decorated(raw):
             self.refuse(f"{cls.__name__}.{name} is no plain attribute")
         return self.reads.read(getattr(cls, name))
 
@@ -161,7 +162,6 @@ class Attributes:
         if key not in obj:
             self.refuse("a key that is not there is read")
             return obj[key]
-        self.reads.after_step(obj)
         return self.reads.item(obj, key)
 
     def set_item(self, obj: Any, key: Any, value: Any) -> None:

@@ -13,6 +13,7 @@ from flambeau.jit import bridge
 
 from . import trust
 from .call import REPLAYS_FOR_RECORDING, Replayed
+from .decorated import is_decorated
 from .families import Family, family_of, part_of
 from .record import Recorded, Recorder
 
@@ -244,7 +245,7 @@ def _tokens(value: Any) -> Iterator[Any]:
 
 def may_replay(fn: Any) -> bool:
     """Whether calls of a function may ever be replayed without being asked to."""
-    return isinstance(fn, FunctionType | MethodType) or trust.is_module(fn)
+    return isinstance(fn, FunctionType | MethodType) or is_decorated(fn) or trust.is_module(fn)
 
 
 def start(compiled: Any, ordinary: Callable[[Any], Any]) -> Any:

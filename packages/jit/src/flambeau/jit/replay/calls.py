@@ -11,7 +11,7 @@ from functools import partial, reduce
 from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
-from . import making, modules, trust
+from . import decorated, making, modules, trust
 from .attributes import CONTAINERS, Attributes
 from .context import ITERATORS, PAIRING, Context
 from .reads import MISSING, Reads
@@ -19,8 +19,10 @@ from .rewrite import TELLING, telling_code
 
 _READERS = {"get", "keys", "values", "items", "copy", "index", "count", "issubset", "union",
             "intersection", "difference", "isdisjoint", "issuperset"}
-#: Methods of containers that compare what is in them, and those that put in what they are given.
+#: Methods of containers that compare what is in them, those whose first argument is a key or an
+#: index, and those that put in what they are given.
 _COMPARING = ("index", "count", "remove", "sort")
+_BY_KEY = ("get", "pop", "setdefault", "insert")
 _STORING = ("append", "insert", "setdefault", "get", "pop", "clear", "keys", "values", "items")
 _PURE = frozenset({
     len, isinstance, issubclass, range, zip, enumerate, min, max, sum, abs, round, int, float,
@@ -154,11 +156,14 @@ class Calls(Attributes):
         if fn is getattr or fn is hasattr:
             return self.by_name(fn, args)
         if trust.is_trusted(fn):
-            if trust.goes_back(fn):
-                self.reads.go_back()
+            if trust.looks_at_grads(fn):
+                self.reads.use_grads()
+            self.reads.goes_back |= trust.goes_back(fn)
             return self.native(fn, args, kwargs)
         if isinstance(fn, MethodType):
             return self.call(fn.__func__, (fn.__self__, *args), kwargs)
+        if decorated.is_decorated(fn):
+            return decorated.call(self, fn, args, kwargs)
         if isinstance(fn, FunctionType):
             return self.follow(fn, args, kwargs)
         if fn is reduce and not kwargs:
@@ -249,7 +254,7 @@ class Calls(Attributes):
     def follow(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of Python, watching what it reads."""
         if fn.__code__ in TELLING:
-            return fn(*args, **kwargs)
+            return self.reads.begun(fn(*args, **kwargs))
         code = telling_code(fn)
         if isinstance(code, str):
             self.refuse(code)
@@ -258,7 +263,7 @@ class Calls(Attributes):
         self.reads.function(fn)
         telling = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
         telling.__kwdefaults__, telling.__qualname__ = fn.__kwdefaults__, fn.__qualname__
-        return telling(*args, **kwargs)
+        return self.reads.begun(telling(*args, **kwargs))
 
     def method(self, obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``obj.name(...)``."""
@@ -276,6 +281,9 @@ class Calls(Attributes):
             return self.step(obj, name, args) if not kwargs else self.unstepped(obj, name, kwargs)
         if trust.is_module(obj) and modules.lists(obj, name) and not (args or kwargs):
             return modules.listed(self, obj, name)
+        if trust.is_module(obj) and trust.is_plain_clearing(name, args, kwargs) \
+                and trust.is_own_method(obj, name):
+            return modules.clear_grads(self, obj)
         return self.call(self.attribute(obj, name), args, kwargs)
 
     def unstepped(self, obj: Any, name: str, kwargs: dict[str, Any]) -> Any:
@@ -296,9 +304,10 @@ class Calls(Attributes):
             self.refuse(f"Tensor.{name}() is not followed")
         if name == "item":
             return self.number(obj)
+        result = self.native(getattr(type(obj), name), (obj, *args), kwargs)
         if name == "backward":
-            self.reads.go_back()
-        return self.native(getattr(type(obj), name), (obj, *args), kwargs)
+            self.reads.went_back()
+        return result
 
     def number(self, tensor: Any) -> Any:
         """What ``item()`` gives; a float that is no more than returned is read after a replay.
@@ -333,6 +342,8 @@ class Calls(Attributes):
                 self.refuse(f"a {type(obj).__name__} that was there before is changed")
         if kwargs.get("key") is not None:
             self.refuse(f"{name}() calls a function")
+        if args and name in _BY_KEY:
+            self.key(args[0])
         if name in _COMPARING:
             self.argument(obj, getattr(obj, name))
         if args and (name == "extend" or name == "update" and type(obj) is type(args[0]) is dict):

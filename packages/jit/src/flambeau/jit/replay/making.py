@@ -37,6 +37,10 @@ def construct(calls: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 def _of_library(calls: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cls is defaultdict and args and args[0] not in _FACTORIES:
         calls.refuse("a defaultdict calls a function")
+    for each in args if cls is not partial else ():
+        if type(each) in (list, tuple, set):
+            for pair in calls.iterated(each):
+                calls.key(pair[0] if type(pair) in (tuple, list) and pair else pair)
     taken = 1 if cls is defaultdict else len(args) if cls is partial else 0
     made: Any = cls(*args[:taken], *map(calls.iterated, args[taken:]), **kwargs)
     for each in (made.args, made.keywords) if isinstance(made, partial) else ():

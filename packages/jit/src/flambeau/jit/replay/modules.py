@@ -62,7 +62,7 @@ class _TreeReads(Reads):
 
     def __init__(self, reads: Reads) -> None:
         super().__init__(reads.recording, bridge.Guards())
-        self.stepped = reads.stepped
+        self.stepped, self.stepped_blindly = reads.stepped, reads.stepped_blindly
         self.found: list[Any] = []
 
     def tensor(self, tensor: Any) -> None:
@@ -96,7 +96,7 @@ def is_guarded_tree(calls: Any, module: Any) -> bool:
     """Guard all that a tree of modules holds, if it is Flambeau's own and nothing but data."""
     if ("tree", id(module)) in calls.reads.seen:
         return True
-    tree = None if calls.reads.stepped else calls.known_trees.get(id(module))
+    tree = None if calls.reads.stepped_blindly else calls.known_trees.get(id(module))
     if tree is None or not tree.is_taken_over(calls.reads):
         if not is_own_tree(calls, module):
             return False
@@ -110,6 +110,7 @@ def _guard_module(reads: Reads, module: Any) -> None:
     mark = ("tree", id(module))
     if mark in reads.seen:
         return
+    reads.after_step(module)
     reads.seen.add(mark)
     reads.guard("type", module, MISSING, type(module))
     reads.guard("class", type(module))
@@ -190,6 +191,12 @@ def _guard_members(calls: Any, module: Any) -> None:
             calls.reads.whole(value)
         else:
             calls.reads.read(value)
+
+
+def clear_grads(calls: Any, module: Any) -> None:
+    """``module.zero_grad()``."""
+    for each in listed(calls, module, "parameters"):
+        calls.set_attribute(each, "grad", None)
 
 
 def lists(module: Any, name: str) -> bool:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import (
     BuiltinMethodType,
     CellType,
     FunctionType,
+    GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
 )
 from typing import Any
+from weakref import ref
 
 from . import trust
+from .decorated import is_decorated
 from .trust import VALUES
 
 MISSING = NotImplemented
@@ -35,6 +38,7 @@ class Reads:
         self.guards = guards
         self.seen: set[tuple[Any, ...]] = set()
         self.inside: dict[int, Any] = {}        # what the call made itself, by address
+        self.generators: dict[int, ref[Any]] = {}       # of functions of the call, by address
         #: Numbers that were read from tensors, by address: each, and the tensor.
         self.numbers: dict[int, tuple[Any, Any]] = {}
         self.kept: list[Any] = []               # so that addresses stay theirs
@@ -47,7 +51,10 @@ class Reads:
         #: Hears of gradients that are taken away; ``None`` where a program cannot do that anew.
         self.note_cleared: Callable[[Any], None] | None = None
         self.goes_back = False                  # a backward pass has run
-        self.stepped = False                    # an optimizer's step has changed its state
+        #: What steps of optimizers and schedulers may have changed, by address; a step that called
+        #: a function of the program may have changed anything.
+        self.stepped: set[int] = set()
+        self.stepped_blindly = False
         self.versions: dict[int, int] = {}      # of tensors of outside, when they were first met
 
     def take_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -98,8 +105,16 @@ class Reads:
             self.made(obj)
         return obj
 
+    def begun(self, obj: Any) -> Any:
+        """What a function returned: a generator ends when the program lets go of it."""
+        if type(obj) is GeneratorType:
+            self.generators[id(obj)] = ref(obj)
+        return obj
+
     def is_inside(self, obj: Any) -> bool:
         """Whether the call made it."""
+        if type(obj) is GeneratorType and id(obj) in self.generators:
+            return self.generators[id(obj)]() is obj
         return id(obj) in self.inside
 
     def guard(self, kind: str, of: Any, key: Any = MISSING, value: Any = MISSING) -> None:
@@ -167,26 +182,50 @@ class Reads:
     def use_grads(self) -> None:
         """Gradients are about to be read or changed: they have to be there as they are."""
         waiting, self.waiting = self.waiting, None
-        for each in waiting or ():
+        self._guard_grads(waiting or ())
+
+    def _guard_grads(self, tensors: Iterable[Any]) -> None:
+        """The gradients of some of those that nobody has used so far had to be as they were."""
+        for each in tensors:
             self._guard_grad(each)
+        if self.waiting:
+            guarded = set(map(id, tensors))
+            self.waiting = [each for each in self.waiting if id(each) not in guarded]
 
     def clear_grad(self, tensor: Any) -> bool:
         """A gradient is about to be taken away: whether it may be any, as nobody has used it."""
-        if self.note_cleared is None or not any(each is tensor for each in self.waiting or ()):
+        if self.note_cleared is None or not any(each is tensor for each in self.waiting or ()) \
+                or not self.may_be_cleared(tensor):
             return False
-        self.waiting = [each for each in self.waiting or () if each is not tensor]
-        self.cleared.add(id(tensor))
-        self.guard("hooks", tensor)
         self.note_cleared(tensor)
         return True
 
-    def go_back(self) -> None:
-        """A backward pass is about to run."""
+    def may_be_cleared(self, tensor: Any) -> bool:
+        """Whether the gradient that is about to be taken away may be any; then it is not looked
+        at."""
+        if id(tensor) not in self.tensors:
+            self.cleared.add(id(tensor))
+            return True
+        if not any(each is tensor for each in self.waiting or ()) or self._has_used_grad(tensor):
+            return id(tensor) in self.cleared
+        self.waiting = [each for each in self.waiting or () if each is not tensor]
+        self.cleared.add(id(tensor))
+        self.guard("hooks", tensor)
+        return True
+
+    def went_back(self) -> None:
+        """A backward pass has run: gradients that it has changed had to be there as they were."""
         self.goes_back = True
-        self.use_grads()
+        self._guard_grads([each for each in self.waiting or () if self._has_used_grad(each)])
+
+    def _has_used_grad(self, tensor: Any) -> bool:
+        """Whether the gradient that was there was added to, which may be in place."""
+        before = self.grads[id(tensor)]
+        return tensor.grad is not before or before is not None and self.recording.uses(before)
 
     def end(self) -> None:
-        """Of the call: gradients that nobody used may be any."""
+        """Of the call: gradients that no kernel used may be any."""
+        self._guard_grads([each for each in self.waiting or () if self._has_used_grad(each)])
         for each in self.waiting or ():
             self.guard("hooks", each)
 
@@ -196,12 +235,14 @@ class Reads:
         value = dict.__getitem__(namespace, key)
         if id(namespace) in self.given:
             return value
+        self.after_step(namespace)
         self.guard("item", namespace, key, value)
         return self.read(value)
 
     def cell(self, cell: CellType) -> Any:
         """What a variable of an outer function holds."""
         value = cell.cell_contents
+        self.after_step(cell)
         self.guard("cell", cell, MISSING, value)
         return self.read(value)
 
@@ -259,7 +300,7 @@ class Reads:
             return "value", value
         if own is not None and not self.is_inside(obj):
             self.guard("attribute", obj, name)
-        if isinstance(raw, FunctionType):
+        if isinstance(raw, FunctionType) or is_decorated(raw):
             return "method", raw
         if raw is not MISSING:
             if trust.computes(raw):
@@ -269,8 +310,8 @@ class Reads:
         return ("none", None) if hook is MISSING else ("hook", hook)
 
     def after_step(self, obj: Any) -> None:
-        """An optimizer's step may have changed what is read now."""
-        if self.stepped and not trust.is_module(obj):
+        """A step of an optimizer may have changed what is read now."""
+        if self.stepped_blindly or id(obj) in self.stepped:
             self.refuse(f"{type(obj).__name__} is read after an optimizer's step")
 
     # ---- containers ------------------------------------------------------------------------

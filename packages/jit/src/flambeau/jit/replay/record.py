@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.jit import bridge
 
-from . import effects, plan, trust
+from . import effects, plan, steps, trust
 from .calls import Calls
 from .depth import room_for_frames
 from .modules import Tree
@@ -107,12 +107,10 @@ class Recorder:
         self.reads.guard("class", type(obj))
         if hasattr(obj, "param_groups"):
             self._look_at_optimizer(obj)
-        self.reads.use_grads()
-        self.note_grads()
         params = self._params(obj) if name == "zero_grad" else []
         for param in params:
-            if id(param) not in self.reads.tensors:
-                self.reads.cleared.add(id(param))
+            self.reads.may_be_cleared(param)
+        self.note_grads()               # steps look at gradients as they are, at a replay as well
         self.recording.pause()
         try:
             result = method(*args)
@@ -121,7 +119,10 @@ class Recorder:
         for param in params:
             self.reads.kept.append(param)
             self.reads.grads[id(param)] = param.grad
-        self.reads.stepped |= name == "step"
+        if name == "step":
+            changed, is_blind = steps.changed_by(obj)
+            self.reads.stepped |= changed
+            self.reads.stepped_blindly |= is_blind
         if result is not None:
             self.calls.refuse(f"{type(obj).__name__}.{name}() returns something")
         self.events.append((self.recording.count, ("call", bridge.DeferredCall(method), args)))

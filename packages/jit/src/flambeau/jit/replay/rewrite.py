@@ -15,8 +15,8 @@ from .source import NoSource, tree_of
 from .statements import SIGNS, Statements, name_of
 
 _FOREIGN = (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await,
-            ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Yield,
-            ast.YieldFrom, *([ast.TryStar] if hasattr(ast, "TryStar") else []))
+            ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match,
+            *([ast.TryStar] if hasattr(ast, "TryStar") else []))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 #: Names of functions that look at the frame they are called from: it must be the original's.
@@ -68,8 +68,7 @@ def _rewritten(fn: FunctionType) -> CodeType:
 
 def _say(node: ast.AST) -> str:
     names = {"TryStar": "try", "ClassDef": "a class", "Import": "import", "ImportFrom": "import",
-             "Match": "match", "Yield": "yield", "YieldFrom": "yield", "Global": "global",
-             "Nonlocal": "nonlocal"}
+             "Match": "match", "Global": "global", "Nonlocal": "nonlocal"}
     return f"'{names.get(type(node).__name__, 'async')}' in a recorded function"
 
 
@@ -259,6 +258,10 @@ class Rewriter(Statements):
     def visit_Starred(self, node: Any) -> Any:
         if isinstance(node.ctx, ast.Load):
             node.value = self.tell("it", self.visit(node.value))
+        return node
+
+    def visit_YieldFrom(self, node: Any) -> Any:
+        node.value = self.tell("it", self.visit(node.value))
         return node
 
     def visit_BinOp(self, node: Any) -> Any:

@@ -18,7 +18,7 @@ from flambeau.core.size import Size
 
 COMPILED = (_core.DeferredCall, _core.ReplayedCall)
 _CONSTANTS = {"dtype", "device", "layout", "memory_format", "Generator", "finfo", "iinfo"}
-_CYTHON = type(conversions.to)
+CYTHON = type(conversions.to)
 _NATIVE = frozenset({"tensor", "as_tensor", "is_tensor", "promote_types", "result_type", "can_cast",
                      "is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
 _FUNCTIONS = ("flambeau.core.composites.", "flambeau.core.compat.flat_names", "flambeau.nn.")
@@ -152,7 +152,7 @@ def is_trusted(fn: Any) -> bool:
     """Whether a function does nothing but run operators over its arguments."""
     if isinstance(fn, _core.Operator):
         return True
-    if not isinstance(fn, (FunctionType, _CYTHON, type(len))):
+    if not isinstance(fn, (FunctionType, CYTHON, type(len))):
         return False
     module, name = own_module(fn), fn.__name__
     if isinstance(fn, FunctionType) and not is_own(fn.__globals__):
@@ -162,7 +162,7 @@ def is_trusted(fn: Any) -> bool:
     if module.startswith("flambeau.autograd"):
         return name in _MODES or name == "grad"
     if module == "flambeau":
-        return isinstance(fn, FunctionType | _CYTHON)
+        return isinstance(fn, FunctionType | CYTHON)
     return module.startswith(_FUNCTIONS) and module not in _REFUSED and _is_at_home(fn, module) \
         and "." not in fn.__qualname__
 
@@ -185,10 +185,13 @@ def watch_own_names() -> None:
 
 
 def goes_back(fn: Any) -> bool:
-    """Whether a trusted function runs a backward pass, or looks at gradients."""
-    module = own_module(fn)
-    return module.startswith("flambeau.nn.utils") \
-        or (module.startswith("flambeau.autograd") and fn.__name__ == "grad")
+    """Whether a trusted function runs a backward pass; it adds nothing to gradients."""
+    return own_module(fn).startswith("flambeau.autograd") and fn.__name__ == "grad"
+
+
+def looks_at_grads(fn: Any) -> bool:
+    """Whether a trusted function looks at gradients."""
+    return own_module(fn).startswith("flambeau.nn.utils")
 
 
 def _is_at_home(fn: Any, module: str) -> bool:
@@ -323,7 +326,8 @@ def is_list_of_modules(module: Any) -> bool:
 # ---- optimizers --------------------------------------------------------------------------------
 def is_plain_clearing(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is ``zero_grad(set_to_none=True)``, which is ``zero_grad()``."""
-    return name == "zero_grad" and (args, kwargs) in [((True,), {}), ((), {"set_to_none": True})]
+    return name == "zero_grad" and (args, kwargs) in [((), {}), ((True,), {}),
+                                                      ((), {"set_to_none": True})]
 
 
 def steps(obj: Any, name: str) -> bool:

@@ -209,8 +209,10 @@ int fl_guards::add(PyObject *o) {
         keep_apart(g.key);
     }
     list.push_back(std::move(g));
-    if (guard_holds(list.back()))
-        return 0;
+    PyObject *grad;
+    if (g.kind == FL_G_LEAF ? same_leaf((fl_tensor *)of, list.back().tag, &grad)
+                            : guard_holds(list.back()))
+        return 0;                   /* a gradient may have changed since it was noted */
     PyErr_Format(PyExc_RuntimeError, "%s of an object of class %.100s changed meanwhile",
                  name, Py_TYPE(of)->tp_name);
     return -1;

@@ -224,6 +224,10 @@ int fl_recorder::watch_writes(fl_tensor *t) {
     return 0;
 }
 
+bool fl_recorder::uses(const fl_tensor *t) const {
+    return outside.count(fl_root_storage(t->storage)) > 0;
+}
+
 uint32_t fl_recorder::take_writes(const fl_tensor *t) {
     auto found = counters.find(t->version);
     int64_t source = sources_taken++;

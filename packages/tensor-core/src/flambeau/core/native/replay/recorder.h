@@ -67,6 +67,7 @@ struct fl_recorder {
     int watch_writes(fl_tensor *t);
     uint32_t take_writes(const fl_tensor *t);   /* counted so far, and no longer by this */
     void count_writes(bool again);              /* up to now; `again`: from now on, too */
+    bool uses(const fl_tensor *t) const;        /* whether a kernel takes memory that was there */
     bool made_all_writes(void) const;           /* other threads wrote nothing meanwhile */
     int record(const fl_op *op, const fl_value *in, int n, fl_tensor *const *outs);
 
