@@ -136,7 +136,7 @@ def test_the_source_of_a_lambda_in_a_lambda():
 
 
 def test_what_is_never_replayed_is_called_at_once():
-    run = flambeau.compile(lambda x: x.sum().item() + 1, replay=True)
+    run = flambeau.compile(lambda x: x.tolist()[0] + 3, replay=True)
     for _ in range(8):
         assert run(flambeau.ones(3)) == 4
     assert run.instead is run.ordinary and "not replayed" in run.explain()
@@ -189,11 +189,11 @@ class Counting(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.calls = 0
+        self.calls = []
         self.scale = nn.Parameter(flambeau.ones(3))
 
     def forward(self, x):
-        self.calls += 1
+        self.calls = [*self.calls, 1]
         return x * self.scale
 
 
@@ -229,7 +229,7 @@ SCALES = {"here": 2.0}
 
 
 def noted(x):
-    NOTES.append(1)
+    NOTES.extend([1])
     return x + 1
 
 
@@ -243,7 +243,7 @@ NOTES: list[int] = []
     (lambda: handled, "an exception is handled"),
     (lambda: picked, "index_select may fail in a 'try' statement"),
     (lambda: noted, "a list that was there before is changed"),
-    (lambda: Counting().forward, "Counting.calls is written to")])
+    (lambda: Counting().forward, "an object of class list is kept")])
 def test_what_is_not_replayed_says_where_and_why(make, why):
     """And runs as ever, with all that it changes."""
     fn, NOTES[:] = make(), []
@@ -251,7 +251,7 @@ def test_what_is_not_replayed_says_where_and_why(make, why):
     for _ in range(6):
         assert run(x).tolist() == fn(x).tolist()
     assert re.match(rf"not replayed: \S*test_replay_calls.py:\d+: .*{why}", run.explain())
-    assert getattr(getattr(fn, "__self__", None), "calls", 12) == 12
+    assert len(getattr(getattr(fn, "__self__", None), "calls", [1] * 12)) == 12
     assert len(NOTES) == (12 if fn is noted else 0)
 
 

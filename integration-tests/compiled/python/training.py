@@ -45,12 +45,12 @@ def check_program(make: Make, calls: int = 12, least: int = LEAST_REPLAYS) -> An
 
     flambeau.manual_seed(5)
     plain, told = make(lambda fn: fn)
-    wanted = [(flat(plain(k)), told()) for k in range(calls)]
+    wanted = [(flat(plain(k)), flat(told())) for k in range(calls)]
     flambeau.manual_seed(5)
     step, told = make(compiling)
     replays = 0
     for k in range(calls):
-        result, after = flat(step(k)), told()
+        result, after = flat(step(k)), flat(told())
         assert same(result, wanted[k][0]), k
         assert same(after, wanted[k][1]), k
         made = vars(compiled[0]).get("_compiled", compiled[0])

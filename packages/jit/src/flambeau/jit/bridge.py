@@ -21,6 +21,7 @@ from flambeau.core._core import (
     configure_deferral,
     is_deferring,
     may_record,
+    own_number,
     trial_runs,
 )
 from flambeau.jit.ir import Value
@@ -39,8 +40,9 @@ from flambeau.jit.modes import (
 
 __all__ = ["DeferredCall", "Guards", "Recording", "ReplayProgram", "ReplayedCall",
            "configure_deferral", "defaults", "is_deferring", "is_grad_enabled",
-           "is_inference_mode", "may_record", "no_grad", "random_state", "random_state_now",
-           "same_random_numbers", "trial_runs", "without_autocast", "without_history"]
+           "is_inference_mode", "may_record", "no_grad", "own_number", "random_state",
+           "random_state_now", "same_random_numbers", "trial_runs", "without_autocast",
+           "without_history"]
 Tensor = Any
 Size: type = flambeau.Size
 _PLAIN = frozenset({bool, int, float, complex, str})

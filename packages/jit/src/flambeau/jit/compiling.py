@@ -97,8 +97,9 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     recorded, and later calls run the recorded kernels without Python, where that is proved to be
     the same and turns out to be faster: as long as nothing has changed that Python read, which
     are arguments, globals, variables of outer functions, attributes, items, parameters, hooks and
-    modes. A function that looks at values, asks the clock, writes to objects or calls what cannot
-    be followed is never replayed, and ``explain()`` tells why. A program keeps alive what it read
+    modes. What it writes to objects (counters, losses, hidden states) is written again. A function
+    that looks at values, asks the clock or calls what cannot be followed is never replayed, and
+    ``explain()`` tells why. A program keeps alive what it read
     until the next call. ``replay=False`` has Python run at each call.
 
     With ``replay=True`` the second call is recorded already, whatever the arguments are, and

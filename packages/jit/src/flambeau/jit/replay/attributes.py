@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 from abc import ABCMeta
+from collections import OrderedDict
+from functools import partial
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from . import modules, trust
+from .decisions import Decisions
 from .decorated import is_decorated
-from .reads import MISSING, Reads
+from .numbers import MISSING, Place
 from .trust import DICTS, VALUES
 
 CONTAINERS = (list, *DICTS, set, tuple)
@@ -23,11 +26,9 @@ _PLAIN = {base.__getattribute__ for base in (object, SimpleNamespace, dict, list
                                              str)}
 
 
-class Attributes:
+class Attributes(Decisions):
     """What is read of objects and written to them; the rest is ``Calls``'s."""
 
-    reads: Reads
-    refuse: Any         # there will be no replay
     native: Any         # call what reads nothing but its arguments
     argument: Any       # what is handed to code that is not followed
     iterated: Any       # what is iterated over
@@ -120,12 +121,33 @@ class Attributes:
                     self.refuse("a gradient is set of a tensor that is not of outside")
             else:
                 self.refuse(f"Tensor.{name} is written to")
-        elif not _sets_plainly(type(obj)) \
-                or hasattr(type(self.reads.in_class(type(obj), name)), "__set__"):
+        elif not _sets_plainly(type(obj)):
+            self.refuse(f"{type(obj).__name__}.{name} is written to")
+        else:
+            self.set_plainly(obj, name, value)
+            return
+        setattr(obj, name, value)
+
+    def set_plainly(self, obj: Any, name: str, value: Any) -> None:
+        """The same of an object whose class has no ``__setattr__`` of its own."""
+        raw = self.reads.in_class(type(obj), name)
+        if isinstance(raw, property) and isinstance(raw.fset, FunctionType):
+            self.reads.guard("type", obj, MISSING, type(obj))
+            self.call(raw.fset, (obj, value), {})
+            return
+        own = getattr(obj, "__dict__", None)
+        if hasattr(type(raw), "__set__") or own is None:
             self.refuse(f"{type(obj).__name__}.{name} is written to")
         elif not self.reads.is_inside(obj):
-            if getattr(obj, "__dict__", {}).get(name, MISSING) is not value:
-                self.refuse(f"{type(obj).__name__}.{name} is written to")
+            self.reads.guard("type", obj, MISSING, type(obj))
+            is_there = own.get(name, MISSING) is value and id(value) not in self.reads.numbers
+            if not is_there or (id(own), name) in self.reads.written:
+                holders = modules.holders_of(obj, name, value) if trust.is_module(obj) else [own]
+                if not holders:
+                    self.refuse(f"{type(obj).__name__}.{name} is written to")
+                self.reads.write([Place(each, name) for each in holders], value,
+                                 partial(setattr, obj, name))
+                return
             self.reads.guard("attribute", obj, name, value)     # what it is already need not be set
         setattr(obj, name, value)
 
@@ -169,6 +191,11 @@ class Attributes:
         if trust.is_tensor(obj):
             self.native(operator.setitem, (obj, key, value), {})
             return
+        if not self.reads.is_inside(obj) and type(obj) in DICTS and trust.is_value(key) \
+                and (type(obj) is not OrderedDict or key in obj):
+            self.key(key)
+            self.reads.write([Place(obj, key)], value, partial(operator.setitem, obj, key))
+            return
         if not self.reads.is_inside(obj) or type(obj) not in (list, *DICTS):
             self.refuse(f"an item of a {type(obj).__name__} is written to")
         self.key(key) if type(obj) in DICTS else self.argument(key, operator.setitem)
@@ -180,11 +207,6 @@ class Attributes:
         if not trust.hashes_plainly(key):
             self.refuse(f"an object of class {type(key).__name__}, which has a hash of its own, is "
                         "a key")
-
-    def decide(self, value: Any) -> None:
-        """A value on which it depends what happens: not one that was read from a tensor."""
-        if id(value) in self.reads.numbers:
-            self.refuse("item() looks at values")
 
     def contains(self, obj: Any, value: Any) -> Any:
         """``value in obj``."""

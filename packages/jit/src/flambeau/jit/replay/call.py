@@ -57,6 +57,7 @@ class Replayed(bridge.ReplayedCall):
         self.budget = FIRST_BUDGET
         self.refusal = "it was not called twice"
         self.failed: dict[str, int] = {}
+        self.changing: set[tuple[int, Any]] = set()     # where calls change a number: see Recorder
         self.graphs: Any = None         # of calls on a device
         _EVERY.add(self)
 
@@ -120,7 +121,8 @@ class Replayed(bridge.ReplayedCall):
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorded:
         known = self._last_record()
-        return self.ordinary.guarded(lambda: Recorder(args, kwargs, known=known).run(self.fn))
+        return self.ordinary.guarded(lambda: Recorder(
+            args, kwargs, known=known, changing=self.changing).run(self.fn))
 
     def _last_record(self) -> Recorded | None:
         """Of the program that was made last."""

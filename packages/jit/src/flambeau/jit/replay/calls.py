@@ -14,7 +14,8 @@ from typing import Any
 from . import decorated, making, modules, trust
 from .attributes import CONTAINERS, Attributes
 from .context import ITERATORS, PAIRING, Context
-from .reads import MISSING, Reads
+from .numbers import MISSING
+from .reads import Reads
 from .rewrite import TELLING, telling_code
 
 _READERS = {"get", "keys", "values", "items", "copy", "index", "count", "issubset", "union",
@@ -63,7 +64,6 @@ class Calls(Attributes):
         self.known_trees: dict[int, modules.Tree] = {}
         self.found_trees: dict[int, modules.Tree] = {}
         self.tries = 0          # 'try' statements that are open
-        self.gives_numbers = False      # whether replays read numbers that are returned
         self.uses_own_code = False      # Flambeau's functions, which read their modules' names
 
     # ---- helpers -----------------------------------------------------------------------------
@@ -109,11 +109,17 @@ class Calls(Attributes):
         """An operator over data."""
         if self.reads.is_refused:
             return fn(*operands)
+        if any(id(each) in self.reads.numbers for each in operands):
+            result = self.computed(fn, operands)
+            if result is not MISSING:
+                return result
         return self.native(fn, operands, {})
 
     def tested(self, value: Any) -> Any:
         """A value whose truth is asked for."""
-        self.decide(value)
+        if id(value) in self.reads.numbers:
+            self.answer(self.reads.numbers[id(value)][1], bool(value), bool)
+            return value
         if trust.is_value(value) or self.reads.is_refused:
             return value
         if trust.is_tensor(value):
@@ -201,7 +207,9 @@ class Calls(Attributes):
             return modules.by_protocol(self, fn, args[0])
         if fn is reversed and args and trust.is_tensor(args[0]):
             return self.native(fn, args, kwargs)
-        if fn is float and args and trust.is_tensor(args[0]) and args[0].is_floating_point():
+        if args and trust.is_tensor(args[0]) and (
+                fn is float and args[0].is_floating_point()
+                or fn is int and trust.is_integral(args[0])):
             return self.number(args[0])
         if fn is len and (type(args[0]) in (list, tuple) or trust.is_dict(args[0])):
             return len(self.reads.whole(args[0]))
@@ -309,24 +317,6 @@ class Calls(Attributes):
             self.reads.went_back()
         return result
 
-    def number(self, tensor: Any) -> Any:
-        """What ``item()`` gives; a float that is no more than returned is read after a replay.
-
-        Python has but one object for each small integer, which tells nothing of where it is from.
-        """
-        if not self.gives_numbers or self.reads.is_refused \
-                or not trust.is_plain_tensor(tensor) or not tensor.is_floating_point():
-            self.refuse("item() looks at values")
-            return tensor.item()
-        kept = tensor.detach().clone()      # it may be written to before the call ends
-        self.reads.recording.pause()
-        try:
-            value = kept.item()
-        finally:
-            self.reads.recording.resume()
-        self.reads.numbers[id(value)] = (value, kept)
-        return value
-
     def container_method(self, obj: Any, name: str, args: tuple[Any, ...],
                          kwargs: dict[str, Any]) -> Any:
         inside = self.reads.is_inside(obj) or isinstance(obj, (str, bytes, tuple))
@@ -336,6 +326,9 @@ class Calls(Attributes):
             if isinstance(args[0], str):
                 self.reads.guard("item", obj, args[0])
                 return args[1] if len(args) > 1 else None
+        if name == "append" and type(obj) is list and not inside and len(args) == 1 and not kwargs \
+                and self.reads.writes is not None:
+            return self.reads.writes.append(obj, args[0])
         if not inside:
             self.reads.whole(obj)
             if name not in _READERS:

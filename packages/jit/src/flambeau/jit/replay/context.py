@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 import itertools
 import operator
+from functools import partial
 from types import CellType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
 from . import trust
+from .numbers import Place
 
 _BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
            "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
@@ -70,6 +72,16 @@ class Context:
             return self.reads.cell(cell)
         except ValueError:
             _ask_for_empty(cell, name)
+
+    def gs(self, name: str, value: Any) -> None:
+        """A global name that the function says it writes to."""
+        self.reads.write([Place(self.names, name)], value,
+                         partial(operator.setitem, self.names, name))
+
+    def fs(self, name: str, value: Any) -> None:
+        """A variable of an outer function that it writes to."""
+        cell = self.cells[name]
+        self.reads.write([Place(cell)], value, partial(setattr, cell, "cell_contents"))
 
     def a(self, obj: Any, name: str) -> Any:
         """An attribute."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.core import _core
 
+from .numbers import Counter
 from .plan import Steps
 
 
@@ -33,12 +34,15 @@ def first_effect(steps: Steps, changed: set[int], runs: Sequence[Any], every: li
     if named or generator_state() != before:
         return 0
     for step, uses in zip(steps.steps, steps.uses, strict=True):
-        if uses & changed or step[0] == "grad" or step[0] == "call" and not _is_repeatable(step):
+        if uses & changed or step[0] in ("grad", "give") \
+                or step[0] == "call" and not _is_repeatable(step):
             return next(k for k, each in enumerate(every) if each is step)
     return len(every)
 
 
 def _is_repeatable(step: tuple[Any, ...]) -> bool:
     """Whether a call may be made twice: gradients that were let go of are not there to be let go of
-    again."""
-    return getattr(step[1].fn, "__name__", "") == "zero_grad"
+    again, and counters are only looked at."""
+    fn = getattr(step[1], "fn", step[1])
+    return getattr(fn, "__name__", "") == "zero_grad" \
+        or getattr(fn, "__func__", None) is Counter.take

@@ -41,6 +41,8 @@ def _of_library(calls: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, A
         if type(each) in (list, tuple, set):
             for pair in calls.iterated(each):
                 calls.key(pair[0] if type(pair) in (tuple, list) and pair else pair)
+    for each in kwargs.values() if cls in _ITERTOOLS else ():
+        calls.decide(each)
     taken = 1 if cls is defaultdict else len(args) if cls is partial else 0
     made: Any = cls(*args[:taken], *map(calls.iterated, args[taken:]), **kwargs)
     for each in (made.args, made.keywords) if isinstance(made, partial) else ():

@@ -13,7 +13,8 @@ from flambeau.core.homes import own_module
 from flambeau.jit import bridge
 
 from . import trust
-from .reads import MISSING, Reads
+from .numbers import MISSING
+from .reads import Reads
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _LISTS = ("parameters", "buffers", "children", "modules", "named_parameters", "named_buffers",
@@ -63,6 +64,7 @@ class _TreeReads(Reads):
     def __init__(self, reads: Reads) -> None:
         super().__init__(reads.recording, bridge.Guards())
         self.stepped, self.stepped_blindly = reads.stepped, reads.stepped_blindly
+        self.written = reads.written
         self.found: list[Any] = []
 
     def tensor(self, tensor: Any) -> None:
@@ -84,6 +86,9 @@ class Tree:
 
     def is_taken_over(self, reads: Reads) -> bool:
         """Whether a recording got its guards, all of which hold."""
+        if any(mark[0] in ("dict", "list") and mark[1] == of for mark in self.marks
+               for of, _ in reads.written):
+            return False
         if not reads.guards.adopt(self.guards):
             return False
         reads.seen |= self.marks
@@ -177,6 +182,7 @@ def member(calls: Any, module: Any, key: Any) -> Any:
             return calls.call(own, (module, key), {})
         calls.refuse(f"an item of {type(module).__name__} is read")
         return module[key]
+    calls.decide(key)
     _guard_members(calls, module)
     return calls.reads.read(module[key])
 
@@ -191,6 +197,17 @@ def _guard_members(calls: Any, module: Any) -> None:
             calls.reads.whole(value)
         else:
             calls.reads.read(value)
+
+
+def holders_of(module: Any, name: str, value: Any) -> list[Any]:
+    """The dicts in which a module keeps what is set on it; none where that is a member."""
+    own = module.__dict__
+    if trust.is_module(value) or own_module(type(value)) == "flambeau.nn.parameter" \
+            or name in own["_parameters"] or name in own["_modules"]:
+        return []
+    if name not in own["_buffers"]:
+        return [own]
+    return [own, own["_buffers"]] if trust.is_tensor(value) else []
 
 
 def clear_grads(calls: Any, module: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import (
     BuiltinMethodType,
@@ -20,9 +20,8 @@ from weakref import ref
 
 from . import trust
 from .decorated import is_decorated
+from .numbers import MISSING, Place
 from .trust import VALUES
-
-MISSING = NotImplemented
 
 
 class Reads:
@@ -39,8 +38,12 @@ class Reads:
         self.seen: set[tuple[Any, ...]] = set()
         self.inside: dict[int, Any] = {}        # what the call made itself, by address
         self.generators: dict[int, ref[Any]] = {}       # of functions of the call, by address
-        #: Numbers that were read from tensors, by address: each, and the tensor.
+        #: Numbers that are others at each replay, by address: each, and its formula.
         self.numbers: dict[int, tuple[Any, Any]] = {}
+        self.places: set[tuple[int, Any]] = set()       # that were read: see ``numbers.Place``
+        self.written: dict[tuple[int, Any], Any] = {}   # and those that were written to
+        self.argument_parts: set[int] = set()           # lists and dicts that are arguments
+        self.writes: Any = None         # what writes to objects of outside; ``None``: refuse
         self.kept: list[Any] = []               # so that addresses stay theirs
         self.tensors: dict[int, Any] = {}       # those of outside, by address
         self.sources: dict[int, Any] = {}       # those that are arguments
@@ -69,6 +72,7 @@ class Reads:
     def _note_given(self, obj: Any) -> bool:
         """Whether an argument is one of these tensors, or a container that has one."""
         if type(obj) in (tuple, list, dict):
+            self.argument_parts.add(id(obj))
             found = [self._note_given(each)
                      for each in (obj.values() if type(obj) is dict else obj)]
             if any(found):
@@ -122,6 +126,14 @@ class Reads:
         mark = (kind, id(of), key if isinstance(key, str) else id(key))
         if mark in self.seen or self.is_refused:
             return
+        if kind in ("item", "attribute", "cell"):
+            place = id(vars(of)) if kind == "attribute" else id(of), None if kind == "cell" else key
+            self.places.add(place)
+            written = place in self.written
+        else:
+            written = kind in ("dict", "list") and any(each[0] == id(of) for each in self.written)
+        if written:
+            self.refuse(f"an object of class {type(of).__name__} is written to, and read")
         self.seen.add(mark)
         self.kept.append((of, key, value))
         try:
@@ -176,6 +188,11 @@ class Reads:
 
     def _guard_grad(self, tensor: Any) -> None:
         grad = self.grads[id(tensor)]
+        if self.writes is not None and grad is not None and not grad.requires_grad \
+                and trust.is_plain_tensor(grad) and self._has_used_grad(tensor):
+            self.guard("hooks", tensor)         # it is added to, whichever it is
+            self.writes.take_source(tensor, None, grad)
+            return
         self.guard("leaf", tensor, MISSING, MISSING if grad is None else grad)
         self.read(grad)
 
@@ -229,6 +246,34 @@ class Reads:
         for each in self.waiting or ():
             self.guard("hooks", each)
 
+    # ---- what is written to ----------------------------------------------------------------
+    def write(self, places: Sequence[Place], value: Any, put: Callable[[Any], Any]) -> None:
+        """Something of outside is written to: see ``Writes.write``."""
+        if self.writes is None:
+            self.refuse("an object that was there before is written to")
+        if self.is_refused:
+            put(value)
+        else:
+            self.writes.write(places, value, put)
+
+    def is_changed(self, container: Any, key: Any) -> bool:
+        """Whether this call has written there, or calls are known to change a number there."""
+        mark = id(container), key
+        return mark in self.written or self.writes is not None and mark in self.writes.changing
+
+    def changed(self, container: Any, key: Any, value: Any) -> Any:
+        """What is read at such a place."""
+        if (id(container), key) in self.written or self.is_refused:
+            return value
+        place = Place(container, key)
+        if type(value) in (int, float):
+            return self.writes.counter(place, value)
+        if self.writes.tensor(place, value) is not None:
+            return value
+        self.guard("cell" if key is None else "item", container, MISSING if key is None else key,
+                   value)
+        return self.read(value)
+
     # ---- names -----------------------------------------------------------------------------
     def item(self, namespace: dict[Any, Any], key: Any) -> Any:
         """An item of a dict of outside, which is there."""
@@ -236,6 +281,8 @@ class Reads:
         if id(namespace) in self.given:
             return value
         self.after_step(namespace)
+        if self.is_changed(namespace, key):
+            return self.changed(namespace, key, value)
         self.guard("item", namespace, key, value)
         return self.read(value)
 
@@ -243,6 +290,8 @@ class Reads:
         """What a variable of an outer function holds."""
         value = cell.cell_contents
         self.after_step(cell)
+        if self.is_changed(cell, None):
+            return self.changed(cell, None, value)
         self.guard("cell", cell, MISSING, value)
         return self.read(value)
 
@@ -295,6 +344,8 @@ class Reads:
             value = own[name]
             if not self.is_inside(obj):
                 self.after_step(obj)
+                if self.is_changed(own, name):
+                    return "value", self.changed(own, name, value)
                 self.guard("attribute", obj, name, value)
                 self.read(value)
             return "value", value

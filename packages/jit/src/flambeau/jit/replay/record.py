@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flambeau.jit import bridge
 
-from . import effects, plan, steps, trust
+from . import effects, numbers, plan, steps, trust
 from .calls import Calls
 from .depth import room_for_frames
 from .modules import Tree
-from .reads import MISSING, Reads
+from .numbers import MISSING
+from .reads import Reads
+from .signatures import signature
 from .trust import VALUES
 from .warned import guard_filters, hear_warnings
+from .writes import Writes
 
 
 @dataclass(eq=False)
@@ -54,16 +58,22 @@ class Recorder:
         kwargs: those by name.
         strict: refuse also what only a program that changes a lot behind the call could change.
         known: another recording of the function, whose guards may be taken over.
+        changing: where calls are known to read a number and to write another: see ``Writes``.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False,
-                 known: Recorded | None = None) -> None:
+                 known: Recorded | None = None,
+                 changing: set[tuple[int, Any]] | None = None) -> None:
         self.strict = strict
         self.recording, self.guards = bridge.Recording(), bridge.Guards()
         self.reads = Reads(self.recording, self.guards)
         self.reads.note_cleared = self.note_cleared
+        self.writes = Writes(self.reads, self.note_step, self.take_source,
+                             set() if changing is None else changing)
+        self.reads.writes = self.writes
         self.calls = Calls(self.reads, self.step, strict)
         self.calls.gives_numbers = True
+        self.reads.writes.refuse = self.calls.refuse
         self.calls.known_trees = known.trees if known is not None else {}
         self.events: list[tuple[int, tuple[Any, ...]]] = []
         self.results: list[tuple[Any, ...]] = []
@@ -87,15 +97,32 @@ class Recorder:
         finally:
             self.recording.end()
             self.reads.note_cleared = None
-            del self.calls, self.results, self.leaving      # nodes and tensors are nobody's now
+            self.reads.writes = None
+            del self.calls, self.results, self.leaving, self.writes     # nodes are nobody's now
 
     def _look_at_sources(self) -> None:
+        self.histories: list[Any] = []
+        self.origins: list[Any] = []
         for source in self.sources:
             if not trust.is_plain_tensor(source):
                 self.reads.refuse(f"an argument is of class {type(source).__name__}")
-            self.recording.watch_writes(source)
-        self.histories = [trust.history_key(each) for each in self.sources]
-        self.origins = [self.recording.result(each) for each in self.sources]
+            self._look_at_source(source)
+
+    def _look_at_source(self, source: Any) -> None:
+        self.recording.watch_writes(source)
+        self.histories.append(trust.history_key(source))
+        self.origins.append(self.recording.result(source))
+
+    def take_source(self, of: Any, key: Any, tensor: Any) -> None:
+        """A tensor that lies somewhere is given to replays, like an argument."""
+        if self.reads.is_refused:
+            return
+        self.guards.take_place(of, key)
+        self.reads.kept.append(tensor)
+        if id(tensor) not in self.reads.sources:
+            self.reads.sources[id(tensor)] = tensor
+            self.sources.append(tensor)
+            self._look_at_source(tensor)
 
     # ---- steps that are taken anew ----------------------------------------------------------
     def step(self, obj: Any, name: str, args: tuple[Any, ...]) -> Any:
@@ -127,6 +154,10 @@ class Recorder:
             self.calls.refuse(f"{type(obj).__name__}.{name}() returns something")
         self.events.append((self.recording.count, ("call", bridge.DeferredCall(method), args)))
         return result
+
+    def note_step(self, step: tuple[Any, ...]) -> None:
+        """A step of the program that comes here."""
+        self.events.append((self.recording.count, step))
 
     def _look_at_optimizer(self, optimizer: Any) -> None:
         hooks = optimizer._hook_table
@@ -213,7 +244,7 @@ class Recorder:
                 self.spent.append((self.result(obj), way))
             return ("result", self.result(obj))
         if id(obj) in self.reads.numbers:
-            return ("number", self.result(self.reads.numbers[id(obj)][1]))
+            return self.number(self.reads.numbers[id(obj)][1])
         if isinstance(obj, VALUES) or trust.is_constant(obj):
             return ("object", obj)
         kind = type(obj)
@@ -226,12 +257,25 @@ class Recorder:
         self.reads.refuse(f"an object of class {kind.__name__} is returned")
         return ("object", None)
 
+    def number(self, formula: Any) -> tuple[Any, ...]:
+        """How a number is returned that is another one at each replay."""
+        tensors = {id(each): each.tensor for each in numbers.leaves(formula)
+                   if isinstance(each, numbers.Item)}
+        if len(tensors) > 1:
+            self.reads.refuse("a number is returned that is computed of several tensors")
+        index = self.result(next(iter(tensors.values()))) if tensors else -1
+        if isinstance(formula, numbers.Item):
+            return ("number", index)
+        return ("number", index, partial(numbers.of_tensor, formula))
+
     # ---- the end ---------------------------------------------------------------------------
     def _finish(self, result: Any) -> Recorded:
         made = Recorded(result, source_lines=self.calls.source_lines)
         returned = ("object", None)
         if not self.reads.is_refused:
             self.note_grads()
+            self.events = [(count, (*step[:2], self.result(step[2])) if step[0] == "give" else step)
+                           for count, step in self.events]
             returned = self.returned(result)
             self._keep_graph()
         self.reads.inside.clear()
@@ -281,8 +325,11 @@ class Recorder:
             trust.watch_own_names()
             self.reads.guard("names", None)
             guard_filters(self.reads)
-        if not self.guards.still_hold():
-            self.reads.refuse(f"{self.guards.failed} changed during the call")
+        with self.writes.undone():
+            if not self.guards.still_hold():
+                what = self.guards.failed
+                self.reads.refuse("arguments share memory" if what is None
+                                  else f"{what} changed during the call")
         if not self.guards.take_again(self.args, self.kwargs):
             self.reads.refuse("an argument was changed otherwise than by operators")
         if [trust.history_key(each) for each in self.sources] != self.histories:
@@ -341,22 +388,3 @@ class Recorder:
                                             self.results, returned, writes, graph, first_effect)
         made.about, made.kept, made.spent = steps.about, steps.kept, self.spent
         made.trees = self.calls.found_trees
-
-
-def signature(runs: Any, recording: Any) -> list[Any]:
-    """Kernels such that equal programs give equal lists: memory is numbered as it appears."""
-    numbers: dict[int, int] = {}
-    first = recording.first_contents()
-
-    def plain(value: Any) -> Any:
-        if plan.is_extent(value):
-            number = numbers.setdefault(value[0], len(numbers))
-            return (number, *value[1:5], first.get(value[0]))
-        if isinstance(value, list):
-            return [plain(each) for each in value]
-        if type(value).__name__ == "Generator":      # which says how far it is
-            return f"generator {id(value)}"
-        return repr(value)
-
-    return [(key, [plain(v) for v in args], [plain(v) for v in outs])
-            for key, args, outs, _ in runs]

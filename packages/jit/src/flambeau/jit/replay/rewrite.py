@@ -11,13 +11,13 @@ import copy
 from types import CodeType, FunctionType
 from typing import Any
 
+from .scopes import bound_names, outside_names
 from .source import NoSource, tree_of
 from .statements import SIGNS, Statements, name_of
 
 _FOREIGN = (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await,
-            ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match,
+            ast.Import, ast.ImportFrom, ast.Match,
             *([ast.TryStar] if hasattr(ast, "TryStar") else []))
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 #: Names of functions that look at the frame they are called from: it must be the original's.
 _OF_FRAMES = frozenset({"locals", "globals", "vars", "dir", "eval", "exec"})
@@ -68,37 +68,13 @@ def _rewritten(fn: FunctionType) -> CodeType:
 
 def _say(node: ast.AST) -> str:
     names = {"TryStar": "try", "ClassDef": "a class", "Import": "import", "ImportFrom": "import",
-             "Match": "match", "Global": "global", "Nonlocal": "nonlocal"}
+             "Match": "match"}
     return f"'{names.get(type(node).__name__, 'async')}' in a recorded function"
 
 
 def _plain_arguments(names: list[str]) -> ast.arguments:
     return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], vararg=None,
                          kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
-
-
-def _bound(node: Any) -> set[str]:
-    """The names that a function binds, those of functions inside it left out."""
-    arguments = node.args
-    names = {arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    names |= {arg.arg for arg in (arguments.vararg, arguments.kwarg) if arg}
-    todo: list[Any] = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
-    while todo:
-        each = todo.pop()
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-            names.add(each.id)
-        if isinstance(each, ast.ExceptHandler) and each.name:
-            names.add(each.name)
-        if isinstance(each, ast.FunctionDef):
-            names.add(each.name)
-            todo += [*each.args.defaults, *(d for d in each.args.kw_defaults if d)]
-        elif isinstance(each, ast.Lambda):
-            todo += [*each.args.defaults, *(d for d in each.args.kw_defaults if d)]
-        elif isinstance(each, _COMPREHENSIONS):
-            todo += [n for n in ast.walk(each) if isinstance(n, ast.NamedExpr)]
-        else:
-            todo += ast.iter_child_nodes(each)
-    return names
 
 
 class Rewriter(Statements):
@@ -113,6 +89,7 @@ class Rewriter(Statements):
         self.free = set(fn.__code__.co_freevars)
         self.around = around.lstrip("_")
         self.scopes: list[set[str]] = []
+        self.outside: list[dict[str, str]] = []
         self.firsts: list[str] = []
         self.temporaries = 0
 
@@ -160,7 +137,8 @@ class Rewriter(Statements):
         for arg in every:
             if arg is not None:
                 arg.annotation = None
-        self.scopes.append(_bound(node))
+        self.outside.append(outside_names(node, self.is_local))
+        self.scopes.append(bound_names(node) - set(self.outside[-1]))
         self.firsts.append(positional[0].arg if positional else "")
         if isinstance(node, ast.FunctionDef):
             node.decorator_list, node.returns = [], None
@@ -171,8 +149,16 @@ class Rewriter(Statements):
             if packed:
                 self._note_fresh(node, packed.arg)
         self.scopes.pop()
+        self.outside.pop()
         self.firsts.pop()
         return node
+
+    def visit_Global(self, node: Any) -> Any:
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: Any) -> Any:
+        names = [name for name in node.names if self.is_local(name)]
+        return ast.copy_location(ast.Nonlocal(names) if names else ast.Pass(), node)
 
     def _note_fresh(self, node: Any, name: str) -> None:
         """Each call makes the tuple of other arguments, and the dict of other keywords."""

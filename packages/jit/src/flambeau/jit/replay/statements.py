@@ -32,6 +32,7 @@ class Statements(ast.NodeTransformer):
     mangled: Any        # a name as classes know it
     temporary: Any      # a name that nobody has
     temporary_name: Any     # the name of a number
+    outside: list[dict[str, str]]   # names of outside that are written to
     temporaries: int    # how many of them there are
     iteration: Any      # what is iterated over
     check_target: Any   # refuses targets that are not followed
@@ -89,7 +90,8 @@ class Statements(ast.NodeTransformer):
 
     def visit_Assign(self, node: Any) -> Any:
         value = self.visit(node.value)
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) \
+                and node.targets[0].id not in self.outside[-1]:
             node.value = value
             return node
         names = self.temporaries
@@ -112,6 +114,8 @@ class Statements(ast.NodeTransformer):
                              at=at)
         elif isinstance(target, ast.Subscript):
             call = self.tell("si", self.visit(target.value), self.key(target.slice), value, at=at)
+        elif isinstance(target, ast.Name) and target.id in self.outside[-1]:
+            call = self.tell(self.outside[-1][target.id], self.text(target.id), value, at=at)
         elif isinstance(target, ast.Name):
             return [ast.copy_location(ast.Assign([target], value), at)]
         elif isinstance(target, ast.Starred):
@@ -140,6 +144,8 @@ class Statements(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             now = self.visit_Name(ast.copy_location(name_of(target.id), node))
             value = self.tell("ip", sign, now, self.visit(node.value), at=node)
+            if target.id in self.outside[-1]:
+                return self.store(target, value, node)
             return ast.copy_location(ast.Assign([target], value), node)
         names = self.temporaries
         of, old = self.temporary(), self.temporary()

@@ -63,6 +63,11 @@ def is_value(obj: Any) -> bool:
         isinstance(obj, Enum) or type(obj).__module__ == "numpy")
 
 
+def is_integral(tensor: Any) -> bool:
+    """Whether a tensor holds integers."""
+    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype.name == "bool")
+
+
 def is_sequence(obj: Any) -> bool:
     """Whether an object is a tuple, text or range, or one of a class that indexes as they do."""
     kind = type(obj)

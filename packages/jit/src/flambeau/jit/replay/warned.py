@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .reads import MISSING, Reads
+from .numbers import MISSING
+from .reads import Reads
 
 
 class _Listener:

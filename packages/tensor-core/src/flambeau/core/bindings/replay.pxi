@@ -49,6 +49,30 @@ cdef inline bint _is_traced() noexcept:
     cdef PyThreadState *thread = PyThreadState_Get()
     return thread.c_tracefunc != NULL or thread.c_profilefunc != NULL
 
+cdef extern from *:
+    """
+    /* Python has one object for each small integer; this makes others. */
+    static PyObject *fl_own_int(long value) {
+        PyLongObject *made = _PyLong_New(1);
+        if (!made)
+            return NULL;
+        digit size = (digit)(value < 0 ? -value : value);
+    #if PY_VERSION_HEX >= 0x030C0000
+        made->long_value.lv_tag = ((uintptr_t)(value != 0) << 3) |
+                                  (value > 0 ? 0u : value == 0 ? 1u : 2u);
+        made->long_value.ob_digit[0] = size;
+    #else
+        Py_SET_SIZE(made, value > 0 ? 1 : value < 0 ? -1 : 0);
+        made->ob_digit[0] = size;
+    #endif
+        return (PyObject *)made;
+    }
+    """
+    object fl_own_int(long value)
+
+cdef extern from "Python.h":
+    object PyFloat_FromDouble(double)
+
 cdef extern from "replay/names.h":
     int fl_watch_names(PyObject *) except -1
     uint64_t fl_dict_version(const PyObject *)
@@ -73,6 +97,7 @@ cdef extern from "replay/guards.h":
         int add(PyObject *) except -1
         bint adopt(const fl_guards &)
         int take_arguments(PyObject *, PyObject *) except -1
+        int take_place(PyObject *, PyObject *) except -1
         void keep_apart_all(const fl_recorder *)
         bint still_hold()
         void let_go()
@@ -205,6 +230,10 @@ cdef class Guards:
         """Guard the arguments, and number the tensors among them."""
         self.it.take_arguments(<PyObject *>args, <PyObject *>kwargs)
 
+    def take_place(self, of not None, key):
+        """Number the tensor that lies in a dict under a key, in a cell, or is a leaf's gradient."""
+        self.it.take_place(<PyObject *>of, <PyObject *>key)
+
     def let_go(self):
         """Hold nothing any more."""
         self.it.let_go()
@@ -298,6 +327,13 @@ def watch_names(dict names not None):
 def dict_version(dict names not None) -> int:
     """A number that changes whenever a dict does, or 0 where Python counts no changes."""
     return fl_dict_version(<PyObject *>names)
+
+
+def own_number(value):
+    """The same integer or floating number as an object of its own, which no other number is."""
+    if type(value) is float:
+        return PyFloat_FromDouble(value)
+    return fl_own_int(value) if -1024 < value < 1024 else value + 1 - 1
 
 
 def packed_weight_bytes() -> int:

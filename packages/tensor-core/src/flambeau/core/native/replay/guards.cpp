@@ -152,6 +152,11 @@ fl_guards::~fl_guards() {
         for (fl_argument &p : part->parts)
             parts.push_back(&p);
     }
+    for (fl_place &p : places) {
+        Py_DECREF(p.of);
+        Py_DECREF(p.key);
+        Py_XDECREF(p.found.object);
+    }
     Py_XDECREF(failed);
 }
 
@@ -274,6 +279,35 @@ int fl_guards::take_arguments(PyObject *given, PyObject *named) {
     return note(given, args) < 0 || note(named, kwargs) < 0 ? -1 : 0;
 }
 
+/* Borrowed; NULL where nothing is. */
+static PyObject *value_at(PyObject *of, PyObject *key) {
+    int state;
+    if (fl_tensor_check(of))
+        return grad_of((fl_tensor *)of, &state);
+    PyObject *value = PyCell_Check(of) ? PyCell_GET(of) : PyDict_GetItemWithError(of, key);
+    PyErr_Clear();
+    return value;
+}
+
+int fl_guards::take_place(PyObject *of, PyObject *key) {
+    PyObject *value = value_at(of, key);
+    if (!value)
+        return PyErr_SetString(PyExc_RuntimeError, "there is no tensor any more"), -1;
+    places.push_back({Py_NewRef(of), Py_NewRef(key), (fl_tensor *)value, {}});
+    return note(value, places.back().found);
+}
+
+bool fl_guards::places_fit(void) {
+    for (const fl_place &p : places) {
+        PyObject *value = value_at(p.of, p.key);
+        if (!value || !fits(p.found, value)) {
+            Py_XSETREF(failed, Py_BuildValue("sOO", "place", p.of, p.key));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool fl_guards::fits(const fl_argument &a, PyObject *o) {
     switch (a.kind) {
     case FL_A_SOURCE:
@@ -333,7 +367,12 @@ bool fl_guards::still_hold(void) { return all_hold(false) && sources_apart(); }
 /* Whether the arguments are what they were. */
 bool fl_guards::take_again(PyObject *given, PyObject *named) {
     sources.clear();
-    return fl_thread.mode == mode && fits(args, given) && fits(kwargs, named);
+    if (fl_thread.mode != mode || !fits(args, given) || !fits(kwargs, named))
+        return false;
+    for (const fl_place &p : places)
+        if (p.found.kind == FL_A_SOURCE)
+            sources.push_back(p.tensor);
+    return true;
 }
 
 void fl_guards::note_failure(const fl_guard &g) {
@@ -355,5 +394,6 @@ bool fl_guards::hold(PyObject *given, PyObject *named) {
     if (fl_thread.mode != mode || !fl_is_unwatched() || fl_default_dtype != default_dtype ||
         fl_promote_by_dtype != by_dtype || fl_fill_uninitialized != fills)
         return false;
-    return fits(args, given) && fits(kwargs, named) && sources_apart() && all_hold(true);
+    return fits(args, given) && fits(kwargs, named) && places_fit() && sources_apart() &&
+           all_hold(true);
 }

@@ -134,6 +134,12 @@ int fl_program::run_step(fl_program_step &step, fl_running &now) {
     }
     case FL_STEP_CALL:
         return call(step);
+    case FL_STEP_GIVE: {
+        PyObject *given = (PyObject *)result((size_t)step.result, now);
+        PyObject *nothing = given ? PyObject_CallOneArg(step.object, given) : nullptr;
+        Py_XDECREF(nothing);
+        return nothing ? 0 : -1;
+    }
     }
     return 0;
 }
@@ -148,7 +154,8 @@ int fl_program::run_steps(fl_running &now) {
 
 /* Where nothing has changed so far, Python runs the call, whose error tells the line. */
 int fl_program::fail(size_t i, const fl_running &now) {
-    const bool is_python = steps[i].kind == FL_STEP_CALL || steps[i].kind == FL_STEP_GRAD;
+    const bool is_python = steps[i].kind == FL_STEP_CALL || steps[i].kind == FL_STEP_GRAD ||
+                           steps[i].kind == FL_STEP_GIVE;
     failed_run = steps[i].kind == FL_STEP_RUN ? (int64_t)steps[i].index : -1;
     if (i < first_effect && !is_python)
         PyErr_Clear();
@@ -228,15 +235,19 @@ int fl_program::make_graph(fl_running &now) {
                                    (fl_tensor **)now.held.data()) : 0;
 }
 
-static PyObject *number_of(PyObject *tensor) {
-    return tensor ? PyObject_CallMethod(tensor, "item", nullptr) : nullptr;
+static PyObject *number_of(PyObject *tensor, PyObject *function) {
+    if (!function)
+        return PyObject_CallMethod(tensor, "item", nullptr);
+    return PyObject_CallFunctionObjArgs(function, tensor, nullptr);
 }
 
 PyObject *fl_program::build(const fl_returned &r, fl_running &now) {
     if (r.kind == FL_GIVES_RESULT)
         return Py_XNewRef((PyObject *)result((size_t)r.index, now));
-    if (r.kind == FL_GIVES_NUMBER)
-        return number_of((PyObject *)result((size_t)r.index, now));
+    if (r.kind == FL_GIVES_NUMBER) {
+        PyObject *of = r.index < 0 ? nullptr : (PyObject *)result((size_t)r.index, now);
+        return r.index >= 0 && !of ? nullptr : number_of(of, r.object);
+    }
     if (r.kind == FL_GIVES_SOURCE)
         return Py_NewRef((PyObject *)now.sources[r.index]);
     if (r.kind == FL_GIVES_OBJECT)

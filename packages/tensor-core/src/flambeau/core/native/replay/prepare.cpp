@@ -196,13 +196,14 @@ int fl_program::add_step(PyObject *o) {
         step.kind = kind[0] == 'm' ? FL_STEP_MAKE : FL_STEP_DROP;
         step.index = PyLong_AsSize_t(first);
     } else {
-        bool is_grad = !strcmp(kind, "grad");
-        step.kind = is_grad ? FL_STEP_GRAD : FL_STEP_CALL;
+        step.kind = !strcmp(kind, "grad")   ? FL_STEP_GRAD
+                    : !strcmp(kind, "give") ? FL_STEP_GIVE
+                                            : FL_STEP_CALL;
         step.object = Py_NewRef(first);
-        if (is_grad)
-            step.result = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
-        else
+        if (step.kind == FL_STEP_CALL)
             step.args = Py_NewRef(PyTuple_GET_ITEM(o, 2));
+        else
+            step.result = PyLong_AsLongLong(PyTuple_GET_ITEM(o, 2));
     }
     steps.push_back(std::move(step));
     return PyErr_Occurred() ? -1 : 0;
@@ -224,8 +225,8 @@ int fl_program::add_result(PyObject *o) {
     return 0;
 }
 
-/* ("result", i), ("number", i): what a result's item() gives, ("source", i), ("object", o), or a
- * tuple, list or dict of such */
+/* ("result", i), ("number", i, f): what f gives of a result or, if i is -1, of nothing, or without
+ * it its item(), ("source", i), ("object", o), or a tuple, list or dict of such */
 int fl_program::add_returned(PyObject *o, fl_returned &to) {
     const char *kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(o, 0));
     PyObject *what = PyTuple_GET_ITEM(o, 1);
@@ -234,6 +235,8 @@ int fl_program::add_returned(PyObject *o, fl_returned &to) {
                   : kind[0] == 'n' ? FL_GIVES_NUMBER
                                    : FL_GIVES_SOURCE;
         to.index = PyLong_AsLongLong(what);
+        if (PyTuple_GET_SIZE(o) > 2)
+            to.object = Py_NewRef(PyTuple_GET_ITEM(o, 2));
         return 0;
     }
     if (!strcmp(kind, "object")) {

@@ -16,7 +16,7 @@ struct fl_room {
 };
 
 enum fl_step_kind { FL_STEP_RUN, FL_STEP_LOOP, FL_STEP_ROWS, FL_STEP_FIRST, FL_STEP_MAKE, FL_STEP_DROP,
-                    FL_STEP_GRAD, FL_STEP_CALL };
+                    FL_STEP_GRAD, FL_STEP_CALL, FL_STEP_GIVE };
 
 struct fl_program_step {
     fl_step_kind kind;
@@ -28,9 +28,9 @@ struct fl_program_step {
     std::vector<int64_t> words;     /* LOOP: addresses, numbers, geometry */
     fl_step rows;                   /* ROWS: what runs over the calls of a queue of its own */
     std::shared_ptr<fl_queue> calls;
-    PyObject *object = nullptr;     /* GRAD: the leaf; CALL: the function */
+    PyObject *object = nullptr;     /* GRAD: the leaf; CALL, GIVE: the function */
     PyObject *args = nullptr;
-    int64_t result = -1;            /* GRAD: -1 for None */
+    int64_t result = -1;            /* GIVE: what the function is given; GRAD: -1 for None */
 };
 
 /* An address that is known when the program runs. */
@@ -55,7 +55,7 @@ enum fl_shape_kind { FL_GIVES_RESULT, FL_GIVES_NUMBER, FL_GIVES_SOURCE, FL_GIVES
 struct fl_returned {
     fl_shape_kind kind;
     int64_t index = 0;
-    PyObject *object = nullptr;     /* OBJECT; DICT: its keys, a tuple */
+    PyObject *object = nullptr;     /* OBJECT; DICT: its keys; NUMBER: a function, or NULL: item() */
     std::vector<fl_returned> parts;
 };
 
