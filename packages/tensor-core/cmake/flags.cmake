@@ -32,7 +32,9 @@ set(VECTOR_FLAGS -ftree-vectorize -fvect-cost-model=dynamic)
 # Kernel files whose vectors are written out: -O3 makes copies of loops that are no faster, and
 # two passes of GCC find little in long runs of the same instruction.
 set(WRITTEN_OUT conv/kernels/conv conv/kernels/conv_tiles conv/kernels/quantized_conv
-  matmul/kernels/gemm matmul/kernels/gemm_pairs matmul/kernels/gemm_tiles matmul/kernels/quantized pointwise/kernels/narrow)
+  conv/kernels/quantized_tiles
+  matmul/kernels/gemm matmul/kernels/gemm_pairs matmul/kernels/gemm_tiles matmul/kernels/quantized
+  matmul/kernels/quantized_tiles pointwise/kernels/narrow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(WRITTEN_OUT_FLAGS -fno-tree-pre -fno-tree-vrp)
 endif()

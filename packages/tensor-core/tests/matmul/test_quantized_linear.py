@@ -11,7 +11,10 @@ import flambeau
 from flambeau.core import ops
 
 SIZES = [(1, 5, 3), (3, 64, 4), (7, 130, 9), (64, 384, 100), (1, 1000, 1001), (5, 63, 2), (2, 1, 1),
-         (4, 16, 4), (6, 17, 5)]
+         (4, 16, 4), (6, 17, 5),
+         # what some processors make of tiles
+         (8, 32, 5), (15, 36, 16), (16, 60, 31), (17, 64, 32), (33, 100, 33), (100, 1028, 70),
+         (31, 768, 64), (40, 66, 20)]
 
 
 def by_hand(x, weight, scales, bias=None):

@@ -9,6 +9,7 @@ const fl_quantized_conv_kernels *const kernels = FL_PICK(fl_quantized_conv_kerne
 const int64_t CHUNK_BYTES = 192 << 10;      /* of input and output, near a core's second cache */
 const int64_t CHUNK_PIXELS = 64 * FL_QUANTIZED_PIXELS;
 const int64_t TASKS = 8;
+const int64_t MIN_TILE_PIXELS = 8;          /* that tiles of AMX are worth it for */
 const int64_t TASK_PRODUCTS = 4 << 20;      /* 16 microseconds by dot products */
 /* Most terms of 255 * 128, whose sum fits into 32 bits. */
 const int64_t MOST_TERMS = INT32_MAX / (255 * 128);
@@ -184,7 +185,8 @@ class Convolution {
                 const int8_t *weight, const int64_t *offsets, uint8_t *out)
         : plan_(plan), planes_(planes), factors_(factors), weight_(weight), offsets_(offsets),
           out_(out), pixels_(planes.images * plan.c.od * plan.c.p.oh * plan.c.p.ow),
-          of_(fl_has_vnni() && kernels->vnni.tile ? &kernels->vnni : &kernels->plain) {}
+          of_(fl_has_vnni() && kernels->vnni.tile ? &kernels->vnni : &kernels->plain),
+          tile_(has_tiles() ? FL_PICK(fl_quantized_tiles_kernels)->tile : of_->tile) {}
 
     /* Chunks of pixels, and parts of the output channels where these are few chunks and the parts
        are equal; else more chunks. */
@@ -234,8 +236,12 @@ class Convolution {
             t.weight = weight_ + i * plan_.runs * plan_.words * 4 * FL_QUANTIZED_CHANNELS;
             t.to = factors_.from(i * FL_QUANTIZED_CHANNELS);
             t.out = out_ + first * plan_.outputs + group * plan_.c.p.o + channel;
-            of_->tile(&t);
+            (t.count < MIN_TILE_PIXELS ? of_->tile : tile_)(&t);
         }
+    }
+
+    static bool has_tiles() {
+        return fl_has_amx() && FL_PICK(fl_quantized_tiles_kernels)->tile;
     }
 
     const Plan &plan_;
@@ -246,6 +252,7 @@ class Convolution {
     uint8_t *out_;
     int64_t pixels_;
     const fl_quantized_kernels_of *of_;
+    void (*const tile_)(const fl_quantized_tile *t);
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 /* A linear layer whose weights are int8: rows of the input are rounded to int8 as they come. */
+#include "common/pool_error.h"
 #include "matmul/kernels/quantized.h"
 #include "common/args.h"
 
@@ -56,6 +57,30 @@ class Rows {
     const int8_t *data;
 };
 
+int64_t up_to(int64_t count, int64_t unit) { return fl_chunk_count(count, unit) * unit; }
+
+const int64_t MIN_TILE_ROWS = 8;            /* that tiles of AMX are worth it for */
+const int64_t MIN_TILE_TERMS = 32;
+
+bool by_tiles(int64_t m, int64_t k) {
+    return m >= MIN_TILE_ROWS && k >= MIN_TILE_TERMS && k % 4 == 0 && fl_has_amx() &&
+           FL_PICK(fl_quantized_products_by_tiles)->columns;
+}
+
+int multiply_tiles(const fl_quantized_product &p) {
+    const int64_t group = FL_QUANTIZED_BLOCK_ROWS, strips = fl_chunk_count(p.n, group);
+    const int64_t grain = FL_GRAIN * 32 / (p.m * p.k * group + 1) + 1;
+    PoolError error;
+    fl_parallel(strips, grain, [&](int64_t begin, int64_t end) {
+        Scratch strip((size_t)(group * up_to(p.k, FL_QUANTIZED_ROW)));
+        if (!strip.ok())
+            return error.capture();
+        FL_PICK(fl_quantized_products_by_tiles)->columns(
+            &p, begin * group, end * group < p.n ? end * group : p.n, strip.as<char>());
+    });
+    return error.result();
+}
+
 void multiply(const fl_quantized_product &p) {
     auto columns = fl_has_vnni() && kernels->columns_vnni ? kernels->columns_vnni : kernels->columns;
     int64_t group = 4, groups = (p.n + group - 1) / group;
@@ -64,6 +89,18 @@ void multiply(const fl_quantized_product &p) {
         int64_t last = end * group;
         columns(&p, begin * group, last < p.n ? last : p.n);
     });
+}
+
+/* Rows of x rounded, and what one is worth in each. */
+void round_rows(const float *x, fl_quantized_product &p, int8_t *to, float *steps) {
+    fl_parallel(p.m, fl_row_grain(p.k), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            steps[i] = kernels->round_row(x + i * p.k, p.k, to + i * p.x_row);
+            memset(to + i * p.x_row + p.k, 0, (size_t)(p.x_row - p.k));
+        }
+    });
+    p.x = to;
+    p.steps = steps;
 }
 
 }  // namespace
@@ -89,10 +126,13 @@ int fl_run_quantized_linear(const fl_op *, const fl_value *in, int, fl_tensor *c
     if (outs[0]->numel == 0)
         return 0;
     p.m = outs[0]->numel / p.n;
+    const bool tiles = by_tiles(p.m, p.k);
+    p.x_row = tiles ? up_to(p.k, FL_QUANTIZED_ROW) : p.k;
+    const int64_t rows = tiles ? up_to(p.m, FL_QUANTIZED_BLOCK_ROWS) : p.m;
     In input(in[0].t, FL_K_F32), scales(in[2].t, FL_K_F32);
     Out out(outs[0], FL_K_F32);
     Rows weight(in[1].t);
-    Scratch rounded((size_t)(p.m * p.k)), steps((size_t)p.m * sizeof(float));
+    Scratch rounded((size_t)(rows * p.x_row)), steps((size_t)p.m * sizeof(float));
     Scratch bias(fl_t(in[3]) ? (size_t)p.n * sizeof(float) : 0);
     if (!input.ok() || !scales.ok() || !out.ok() || !weight.ok() || !rounded.ok() || !steps.ok() ||
         !bias.ok())
@@ -101,20 +141,15 @@ int fl_run_quantized_linear(const fl_op *, const fl_value *in, int, fl_tensor *c
     if (const fl_tensor *b = fl_t(in[3]))
         fl_copy_strided(fl_strided{bias.as<char>(), FL_F32, &one},
                         fl_strided{b->data, b->dtype, b->strides}, 1, &p.n);
-    const float *x = input.as<float>();
-    int8_t *to = rounded.as<int8_t>();
-    float *step = steps.as<float>();
-    fl_parallel(p.m, fl_row_grain(p.k), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-            step[i] = kernels->round_row(x + i * p.k, p.k, to + i * p.k);
-    });
-    p.x = to;
+    round_rows(input.as<float>(), p, rounded.as<int8_t>(), steps.as<float>());
     p.weight = weight.data;
-    p.steps = step;
     p.scales = scales.as<float>();
     p.bias = fl_t(in[3]) ? bias.as<float>() : nullptr;
     p.c = out.as<float>();
-    multiply(p);
+    if (tiles && multiply_tiles(p) < 0)
+        return -1;
+    if (!tiles)
+        multiply(p);
     out.commit();
     return 0;
 }

@@ -75,7 +75,8 @@ static bool ask_for_tiles() {
 
 bool fl_has_amx(void) {
     static const bool has = __builtin_cpu_supports("amx-tile") &&
-                            __builtin_cpu_supports("amx-bf16") && ask_for_tiles();
+                            __builtin_cpu_supports("amx-bf16") &&
+                            __builtin_cpu_supports("amx-int8") && ask_for_tiles();
     return has;
 }
 #else

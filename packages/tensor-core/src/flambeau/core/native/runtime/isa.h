@@ -14,7 +14,7 @@ extern "C" {
 int fl_isa_level(void);             /* an fl_isa; decided once per process */
 const char *fl_isa_name(int level); /* "neon", "v2", "v3", "v4" */
 bool fl_has_vnni(void);             /* dot products of four bytes, no part of v4 */
-bool fl_has_amx(void);              /* tiles of bfloat16, which the system lets this process use */
+bool fl_has_amx(void);              /* tiles of bfloat16 and int8, which the system grants */
 #ifdef __cplusplus
 }
 #endif

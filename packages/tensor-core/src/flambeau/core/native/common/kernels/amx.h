@@ -5,7 +5,7 @@
 
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #define FL_COMPILES_AMX 1
-#pragma GCC target("avx512bf16,amx-tile,amx-bf16")
+#pragma GCC target("avx512bf16,amx-tile,amx-bf16,amx-int8")
 #include <immintrin.h>
 
 namespace {

@@ -44,6 +44,12 @@ struct fl_quantized_conv_kernels {
 /* The channel of a block that is i-th where sums are: bytes are interleaved within 16 of them. */
 static inline int fl_quantized_lane(int i) { return i % 16 / 4 * 16 + i / 16 * 4 + i % 4; }
 
+/* The same by AMX, whose instructions the processor may lack. */
+struct fl_quantized_tiles_kernels {
+    void (*tile)(const fl_quantized_tile *t);           /* or NULL */
+};
+
 extern "C" {
 FL_LEVELS(fl_quantized_conv_kernels);
+FL_LEVELS(fl_quantized_tiles_kernels);
 }

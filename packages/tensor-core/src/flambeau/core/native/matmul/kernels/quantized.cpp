@@ -79,7 +79,7 @@ inline __m256i products(__m256i x, __m256i w) { return _mm256_madd_epi16(x, w); 
 /* Four columns of a row of x; a column that is not there is the first one again. */
 void four_columns(const fl_quantized_product *p, int64_t i, int64_t j, int cols) {
     const int64_t k = p->k, even = k - k % 16;
-    const int8_t *x = p->x + i * k, *w[4];
+    const int8_t *x = p->x + i * p->x_row, *w[4];
     for (int c = 0; c < 4; c++)
         w[c] = p->weight + (j + (c < cols ? c : 0)) * k;
     __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
@@ -104,7 +104,7 @@ void four_columns(const fl_quantized_product *p, int64_t i, int64_t j, int cols)
 #else
 void four_columns(const fl_quantized_product *p, int64_t i, int64_t j, int cols) {
     for (int c = 0; c < cols; c++)
-        finish(p, i, j + c, dot(p->x + i * p->k, p->weight + (j + c) * p->k, p->k));
+        finish(p, i, j + c, dot(p->x + i * p->x_row, p->weight + (j + c) * p->k, p->k));
 }
 #endif
 
@@ -151,8 +151,8 @@ inline __m128i whole(const Sums &s) {
 template <int R>
 void tile(const fl_quantized_product *p, int64_t i, int64_t j, int cols) {
     const __m512i up = _mm512_set1_epi8((char)0x80), ones = _mm512_set1_epi8(1);
-    const int64_t k = p->k;
-    const int8_t *x = p->x + i * k, *w = p->weight + j * k;
+    const int64_t k = p->k, row = p->x_row;
+    const int8_t *x = p->x + i * row, *w = p->weight + j * k;
     const int8_t *wb = w + (cols > 1) * k, *wc = w + 2 * (cols > 2) * k;
     const int8_t *wd = w + 3 * (cols > 3) * k;
     Sums low = {}, r0 = {}, r1 = {}, r2 = {}, r3 = {};
@@ -163,9 +163,9 @@ void tile(const fl_quantized_product *p, int64_t i, int64_t j, int cols) {
         add(low, ones, b);
         add(r0, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + q), up), b);
         if constexpr (R > 1) {
-            add(r1, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + k + q), up), b);
-            add(r2, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + 2 * k + q), up), b);
-            add(r3, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + 3 * k + q), up), b);
+            add(r1, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + row + q), up), b);
+            add(r2, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + 2 * row + q), up), b);
+            add(r3, _mm512_xor_si512(_mm512_maskz_loadu_epi8(in, x + 3 * row + q), up), b);
         }
     }
     const __m128i off = _mm_slli_epi32(whole(low), 7);

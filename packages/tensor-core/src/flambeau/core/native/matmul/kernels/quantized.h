@@ -7,6 +7,7 @@
 struct fl_quantized_product {
     int64_t m, n, k;
     const int8_t *x, *weight;       /* m rows and n rows of k numbers */
+    int64_t x_row;                  /* from a row of x to the next; zeros follow its numbers */
     const float *steps, *scales;    /* what one is worth in a row of x, and of weight */
     const float *bias;              /* n numbers, or NULL */
     float *c;
@@ -21,6 +22,14 @@ struct fl_quantized_kernels {
     /* the same by dot products of four bytes in one instruction; NULL at levels without */
     void (*columns_vnni)(const fl_quantized_product *p, int64_t begin, int64_t end);
 };
+/* The same by AMX, for k a multiple of four, rows of x that are a multiple of FL_QUANTIZED_ROW bytes
+ * long, and memory for a multiple of FL_QUANTIZED_BLOCK_ROWS of them. `strip` has room for as many
+ * rows of weight. */
+const int64_t FL_QUANTIZED_ROW = 64, FL_QUANTIZED_BLOCK_ROWS = 32;
+struct fl_quantized_products_by_tiles {
+    void (*columns)(const fl_quantized_product *p, int64_t begin, int64_t end, void *strip);
+};
 extern "C" {
 FL_LEVELS(fl_quantized_kernels);
+FL_LEVELS(fl_quantized_products_by_tiles);
 }
