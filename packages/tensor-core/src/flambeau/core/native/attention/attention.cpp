@@ -241,8 +241,9 @@ extern "C" int fl_run_attention(const fl_op *op, const fl_value *in, int,
     AttentionOut out(a, outs[0], kind);
     if (!inputs.ok() || !mask.ok() || !out.ok())
         return -1;
-    Job job = {a, inputs.heads[0], inputs.heads[1], inputs.heads[2], out.heads, fl_attention_tools(kind), mask,
-               outs[1]->data, a.queries < QUERIES ? a.queries : QUERIES,
+    Job job = {a, inputs.heads[0], inputs.heads[1], inputs.heads[2], out.heads,
+               fl_attention_tools(kind), mask, outs[1]->data,
+               a.queries < QUERIES ? a.queries : QUERIES,
                fl_attention_pitch(a.keys, KEYS), a.queries <= MAX_DOT_QUERIES,
                inputs.tiles};
     if (run_job(job) < 0)

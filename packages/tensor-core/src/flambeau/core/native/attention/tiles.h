@@ -1,5 +1,5 @@
 /* Products of attention of bfloat16 by AMX: query, key, value and the gradient are read where they
- * are, scores are float32, and probabilities are rounded to bfloat16 for the products they are in. */
+ * are, scores are float32, and probabilities are rounded for the products they are in. */
 #pragma once
 #include "attention/attention.h"
 #include <initializer_list>

@@ -91,7 +91,8 @@ void Job::run(int64_t task, uint32_t *planes) const {
     b.offsets = offsets;
     b.taps = taps;
     b.blocks = blocks;
-    b.weight = weight + (group * fl_chunk_count(p.o, SIDE) + o / SIDE) * taps * blocks * SIDE * SIDE;
+    const int64_t line = group * fl_chunk_count(p.o, SIDE) + o / SIDE;
+    b.weight = weight + line * taps * blocks * SIDE * SIDE;
     b.bias = bias ? bias + group * p.o + o : nullptr;
     b.channels = std::min(channels, p.o - o);
     b.rows = std::min(rows, p.oh - y);

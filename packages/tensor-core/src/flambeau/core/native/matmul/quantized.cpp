@@ -82,7 +82,8 @@ int multiply_tiles(const fl_quantized_product &p) {
 }
 
 void multiply(const fl_quantized_product &p) {
-    auto columns = fl_has_vnni() && kernels->columns_vnni ? kernels->columns_vnni : kernels->columns;
+    const bool dots = fl_has_vnni() && kernels->columns_vnni;
+    auto columns = dots ? kernels->columns_vnni : kernels->columns;
     int64_t group = 4, groups = (p.n + group - 1) / group;
     int64_t grain = FL_GRAIN * 8 / (p.m * p.k * group + 1) + 1;
     fl_parallel(groups, grain, [&](int64_t begin, int64_t end) {

@@ -43,7 +43,7 @@ int fl_gemm_run(const fl_gemm_args *args);      /* 0, or -1 with an error stored
  * float32 takes A and B as such pairs along k: k, strides and leading dimensions count them. */
 int fl_has_pairs(void);
 
-/* Whether such a product is made of tiles (AMX), which take operands of bfloat16 in either order. */
+/* Whether such a product is made of tiles (AMX), which take bfloat16 in either order. */
 int fl_gemm_takes_halves(int64_t m, int64_t n, int64_t k);
 
 /* A matrix of float32, n x k as stored, that products with its transpose have packed once. */

@@ -62,8 +62,8 @@ const int64_t TALL_TILES_ACROSS = 2;
  * B that are kept took back what keeping them had saved. */
 const size_t HUGE_SCRATCH_BYTES = 1 << 20, HUGE_PAGE_BYTES = 2 << 20;
 
-/* From here on products of pairs use tiles: rows and columns fill most of one, and what is packed is
- * used often enough. */
+/* From here on products of pairs use tiles: rows and columns fill most of one, and what is packed
+ * is used often enough. */
 const int64_t MIN_TILE_ROWS = 8;
 const int64_t MIN_TILE_COLS = 16;
 const int64_t MIN_TILE_PAIRS = 8;

@@ -90,13 +90,15 @@ class OwnJob {
         : whole(block), swapped(sides_swapped), kernels(table), grid(cut),
             itemsize(fl_itemsize(g.dtype)),
           a_size(block.a_halves ? HALF : itemsize), b_size(block.b_halves ? HALF : itemsize),
-          c_size(g.c_half ? HALF : itemsize), stride_a(swapped ? g.stride_b : g.stride_a), stride_b(swapped ? g.stride_a : g.stride_b),
+          c_size(g.c_half ? HALF : itemsize), stride_a(swapped ? g.stride_b : g.stride_a),
+          stride_b(swapped ? g.stride_a : g.stride_b),
           stride_c(g.stride_c), epilogue(epilogue_of(g)) {
         fl_gemm_block tile = whole;
         tile.m = std::min(whole.m, grid.tile_m);
         tile.n = std::min(whole.n, grid.tile_n);
         tile.keeps_b = 1;
-        sums_bytes = g.c_half && g.k > kernels.rounded_terms ? static_cast<size_t>(tile.m * grid.tile_n * itemsize) : 0;
+        const bool rounded_last = g.c_half && g.k > kernels.rounded_terms;
+        sums_bytes = rounded_last ? static_cast<size_t>(tile.m * grid.tile_n * itemsize) : 0;
         scratch_bytes = sums_bytes + static_cast<size_t>(kernels.scratch_bytes(&tile));
         if (scratch_bytes >= HUGE_SCRATCH_BYTES)
             scratch_bytes = std::max(scratch_bytes, HUGE_PAGE_BYTES);
@@ -207,7 +209,8 @@ bool is_small(const fl_gemm_block &g) {
 /* Few elements, of one product or of several behind each other. */
 bool run_small(const fl_gemm_args &g, const fl_gemm_dtype &kernels, fl_gemm_block *block,
              bool swapped) {
-    if (g.c_half || !is_small(*block) || g.batch > MAX_SMALL_MULTIPLICATIONS / (g.m * g.n * (g.k + 1)) + 1)
+    const int64_t most = MAX_SMALL_MULTIPLICATIONS / (g.m * g.n * (g.k + 1)) + 1;
+    if (g.c_half || !is_small(*block) || g.batch > most)
         return false;
     int64_t itemsize = fl_itemsize(g.dtype);
     int64_t a = (swapped ? g.stride_b : g.stride_a) * itemsize;

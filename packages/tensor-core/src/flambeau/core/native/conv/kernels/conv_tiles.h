@@ -1,7 +1,7 @@
 /* Convolutions of bfloat16 with stride 1 by AMX.
  *
- * Rows of the padded input lie behind each other, in pairs of channels. Sixteen neighbours in such a
- * run, shifted by the offset of a tap, are the columns of a tile whose rows are sixteen pairs of
+ * Rows of the padded input lie behind each other, in pairs of channels. Sixteen neighbours in such
+ * a run, shifted by the offset of a tap, are the columns of a tile whose rows are sixteen pairs of
  * channels: nothing is unfolded. What begins between two rows of the output is computed, and not
  * stored. */
 #pragma once
@@ -13,7 +13,7 @@ struct fl_conv_band {
     const uint32_t *planes;     /* [pair of channels][padded row][padded column] */
     int64_t plane;              /* elements of such a plane; behind the last are SLACK more */
     const int64_t *offsets;     /* of the taps */
-    int64_t taps, blocks;       /* blocks of sixteen pairs of channels, the last filled with zeros */
+    int64_t taps, blocks;       /* of sixteen pairs of channels, the last filled with zeros */
     const uint32_t *weight;     /* [16 output channels][tap][block][channel][pair] */
     const float *bias;          /* of the output channels, or NULL */
     int64_t channels;           /* of output */

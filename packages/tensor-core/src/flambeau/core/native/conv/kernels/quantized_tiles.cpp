@@ -11,7 +11,7 @@ namespace {
 
 const int64_t WORD_BYTES = 4 * FL_QUANTIZED_CHANNELS;  /* of the weights of four bytes */
 
-/* Sixteen pixels, or as many as there are: equally far apart, and read where they are, or copied. */
+/* Sixteen pixels, or fewer: equally far apart, and read where they are, or copied. */
 struct Pixels {
     const uint8_t *const *at;
     int64_t count, step;        /* bytes from one to the next; 0: copied */
@@ -97,7 +97,8 @@ template <int R> void add_windows(const Tile *t, int64_t first, int32_t *sums) {
 
 void tiles(const Tile *t) {
     alignas(64) int32_t sums[BLOCK * BLOCK];
-    const __m512i low = _mm512_loadu_si512(t->to.start), high = _mm512_loadu_si512(t->to.start + 16);
+    const __m512i low = _mm512_loadu_si512(t->to.start);
+    const __m512i high = _mm512_loadu_si512(t->to.start + SIDE);
     _tile_loadconfig(&CONFIG);
     for (int64_t first = 0; first < t->count; first += BLOCK) {
         const int64_t count = t->count - first < BLOCK ? t->count - first : BLOCK;

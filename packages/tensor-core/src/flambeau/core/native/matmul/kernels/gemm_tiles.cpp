@@ -218,8 +218,8 @@ int64_t strip_cols(int64_t) { return BLOCK; }
 
 extern const fl_gemm_tiles_kernels FL_LEVEL(fl_gemm_tiles_kernels) = {
     true,
-    {block, nullptr, scratch_bytes, pack_a, pack_b, packed_terms, SLAB, PANEL_STRIDE, BLOCK, BLOCK, PANEL_ROWS,
-     0, BLOCK, WIDEST, TALLEST, SLAB, strip_cols}};
+    {block, nullptr, scratch_bytes, pack_a, pack_b, packed_terms, SLAB, PANEL_STRIDE, BLOCK, BLOCK,
+     PANEL_ROWS, 0, BLOCK, WIDEST, TALLEST, SLAB, strip_cols}};
 #else
 extern const fl_gemm_tiles_kernels FL_LEVEL(fl_gemm_tiles_kernels) = {};
 #endif

@@ -22,9 +22,9 @@ struct fl_quantized_kernels {
     /* the same by dot products of four bytes in one instruction; NULL at levels without */
     void (*columns_vnni)(const fl_quantized_product *p, int64_t begin, int64_t end);
 };
-/* The same by AMX, for k a multiple of four, rows of x that are a multiple of FL_QUANTIZED_ROW bytes
- * long, and memory for a multiple of FL_QUANTIZED_BLOCK_ROWS of them. `strip` has room for as many
- * rows of weight. */
+/* The same by AMX, for k a multiple of four, rows of x that are a multiple of FL_QUANTIZED_ROW
+ * bytes long, and memory for a multiple of FL_QUANTIZED_BLOCK_ROWS of them. `strip` has room for as
+ * many rows of weight. */
 const int64_t FL_QUANTIZED_ROW = 64, FL_QUANTIZED_BLOCK_ROWS = 32;
 struct fl_quantized_products_by_tiles {
     void (*columns)(const fl_quantized_product *p, int64_t begin, int64_t end, void *strip);
