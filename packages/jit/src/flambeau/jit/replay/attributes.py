@@ -12,7 +12,7 @@ from typing import Any
 from . import modules, trust
 from .decisions import Decisions
 from .decorated import is_decorated
-from .numbers import MISSING, Place
+from .numbers import MISSING, Slot
 from .trust import DICTS, VALUES
 
 CONTAINERS = (list, *DICTS, set, tuple)
@@ -145,7 +145,7 @@ class Attributes(Decisions):
                 holders = modules.holders_of(obj, name, value) if trust.is_module(obj) else [own]
                 if not holders:
                     self.refuse(f"{type(obj).__name__}.{name} is written to")
-                self.reads.write([Place(each, name) for each in holders], value,
+                self.reads.write([Slot(each, name) for each in holders], value,
                                  partial(setattr, obj, name))
                 return
             self.reads.guard("attribute", obj, name, value)     # what it is already need not be set
@@ -194,7 +194,7 @@ class Attributes(Decisions):
         if not self.reads.is_inside(obj) and type(obj) in DICTS and trust.is_value(key) \
                 and (type(obj) is not OrderedDict or key in obj):
             self.key(key)
-            self.reads.write([Place(obj, key)], value, partial(operator.setitem, obj, key))
+            self.reads.write([Slot(obj, key)], value, partial(operator.setitem, obj, key))
             return
         if not self.reads.is_inside(obj) or type(obj) not in (list, *DICTS):
             self.refuse(f"an item of a {type(obj).__name__} is written to")

@@ -157,7 +157,7 @@ class Automatic(Replayed):
         """Let go of programs for these arguments, which read what is there no more."""
         for program in self._alike(args, kwargs):
             failed = program.guards.failed
-            if failed and failed[0] in ("answer", "place"):
+            if failed and failed[0] in ("answer", "slot"):
                 continue            # what a program stands for may come again, as counters go on
             if failed:
                 self.refusal = f"{program.guards.failed[0]} changes between calls"

@@ -10,7 +10,7 @@ from types import CellType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
 from . import trust
-from .numbers import Place
+from .numbers import Slot
 
 _BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
            "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
@@ -75,13 +75,13 @@ class Context:
 
     def gs(self, name: str, value: Any) -> None:
         """A global name that the function says it writes to."""
-        self.reads.write([Place(self.names, name)], value,
+        self.reads.write([Slot(self.names, name)], value,
                          partial(operator.setitem, self.names, name))
 
     def fs(self, name: str, value: Any) -> None:
         """A variable of an outer function that it writes to."""
         cell = self.cells[name]
-        self.reads.write([Place(cell)], value, partial(setattr, cell, "cell_contents"))
+        self.reads.write([Slot(cell)], value, partial(setattr, cell, "cell_contents"))
 
     def a(self, obj: Any, name: str) -> Any:
         """An attribute."""

@@ -20,7 +20,7 @@ COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, 
 _GREATEST = 1 << 50
 
 
-class Place:
+class Slot:
     """Where a value lies: under a key of a dict, or in a variable of an outer function.
 
     Args:
@@ -64,14 +64,14 @@ class Place:
 class Counter:
     """A number that lies somewhere when a call begins; ``take`` keeps it for the call's end."""
 
-    __slots__ = ("place", "value")
+    __slots__ = ("slot", "value")
 
-    def __init__(self, place: Place) -> None:
-        self.place, self.value = place, place.get()
+    def __init__(self, slot: Slot) -> None:
+        self.slot, self.value = slot, slot.get()
 
     def take(self) -> None:
         """Before anything is written there."""
-        self.value = self.place.get()
+        self.value = self.slot.get()
 
 
 class Item:
@@ -103,7 +103,7 @@ def at_start(formula: Any) -> Any:
     """The value of a formula of counters before a call."""
     if isinstance(formula, Computed):
         return formula.fn(*map(at_start, formula.parts))
-    return formula.place.get() if isinstance(formula, Counter) else formula
+    return formula.slot.get() if isinstance(formula, Counter) else formula
 
 
 def in_replay(formula: Any, item: Any = None) -> Any:

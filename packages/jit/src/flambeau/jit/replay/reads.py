@@ -20,7 +20,7 @@ from weakref import ref
 
 from . import trust
 from .decorated import is_decorated
-from .numbers import MISSING, Place
+from .numbers import MISSING, Slot
 from .trust import VALUES
 
 
@@ -40,7 +40,7 @@ class Reads:
         self.generators: dict[int, ref[Any]] = {}       # of functions of the call, by address
         #: Numbers that are others at each replay, by address: each, and its formula.
         self.numbers: dict[int, tuple[Any, Any]] = {}
-        self.places: set[tuple[int, Any]] = set()       # that were read: see ``numbers.Place``
+        self.slots: set[tuple[int, Any]] = set()       # that were read: see ``numbers.Slot``
         self.written: dict[tuple[int, Any], Any] = {}   # and those that were written to
         self.argument_parts: set[int] = set()           # lists and dicts that are arguments
         self.writes: Any = None         # what writes to objects of outside; ``None``: refuse
@@ -127,9 +127,9 @@ class Reads:
         if mark in self.seen or self.is_refused:
             return
         if kind in ("item", "attribute", "cell"):
-            place = id(vars(of)) if kind == "attribute" else id(of), None if kind == "cell" else key
-            self.places.add(place)
-            written = place in self.written
+            slot = id(vars(of)) if kind == "attribute" else id(of), None if kind == "cell" else key
+            self.slots.add(slot)
+            written = slot in self.written
         else:
             written = kind in ("dict", "list") and any(each[0] == id(of) for each in self.written)
         if written:
@@ -247,14 +247,14 @@ class Reads:
             self.guard("hooks", each)
 
     # ---- what is written to ----------------------------------------------------------------
-    def write(self, places: Sequence[Place], value: Any, put: Callable[[Any], Any]) -> None:
+    def write(self, slots: Sequence[Slot], value: Any, put: Callable[[Any], Any]) -> None:
         """Something of outside is written to: see ``Writes.write``."""
         if self.writes is None:
             self.refuse("an object that was there before is written to")
         if self.is_refused:
             put(value)
         else:
-            self.writes.write(places, value, put)
+            self.writes.write(slots, value, put)
 
     def is_changed(self, container: Any, key: Any) -> bool:
         """Whether this call has written there, or calls are known to change a number there."""
@@ -262,13 +262,13 @@ class Reads:
         return mark in self.written or self.writes is not None and mark in self.writes.changing
 
     def changed(self, container: Any, key: Any, value: Any) -> Any:
-        """What is read at such a place."""
+        """What is read at such a slot."""
         if (id(container), key) in self.written or self.is_refused:
             return value
-        place = Place(container, key)
+        slot = Slot(container, key)
         if type(value) in (int, float):
-            return self.writes.counter(place, value)
-        if self.writes.tensor(place, value) is not None:
+            return self.writes.counter(slot, value)
+        if self.writes.tensor(slot, value) is not None:
             return value
         self.guard("cell" if key is None else "item", container, MISSING if key is None else key,
                    value)

@@ -117,7 +117,7 @@ class Recorder:
         """A tensor that lies somewhere is given to replays, like an argument."""
         if self.reads.is_refused:
             return
-        self.guards.take_place(of, key)
+        self.guards.take_slot(of, key)
         self.reads.kept.append(tensor)
         if id(tensor) not in self.reads.sources:
             self.reads.sources[id(tensor)] = tensor

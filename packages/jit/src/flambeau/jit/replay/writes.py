@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from . import numbers, trust
-from .numbers import MISSING, Counter, Item, Place
+from .numbers import MISSING, Counter, Item, Slot
 from .reads import Reads
 
 
@@ -19,7 +19,7 @@ class Writes:
         reads: what was read.
         note: adds a step of the program, here.
         take_source: has a tensor that lies somewhere be given to replays.
-        changing: marks of what calls were seen to read and to write anew: see ``Place``.
+        changing: marks of what calls were seen to read and to write anew: see ``Slot``.
     """
 
     def __init__(self, reads: Reads, note: Callable[[tuple[Any, ...]], None],
@@ -29,27 +29,27 @@ class Writes:
         self.take_source = take_source
         self.refuse = reads.refuse          # the recorder sets what tells the line, too
         self.sources: dict[tuple[int, Any], Any] = {}
-        self.befores: list[tuple[Place, Any]] = []
+        self.befores: list[tuple[Slot, Any]] = []
 
-    def write(self, places: Sequence[Place], value: Any, put: Callable[[Any], Any]) -> None:
+    def write(self, slots: Sequence[Slot], value: Any, put: Callable[[Any], Any]) -> None:
         """Have a value lie somewhere, by what Python does for it.
 
         Args:
-            places: where; a buffer lies in two dicts.
+            slots: where; a buffer lies in two dicts.
             value: the value.
             put: does it.
         """
-        befores = [place.get() for place in places]
-        for place in places:
-            self._look_at(place.container)
+        befores = [slot.get() for slot in slots]
+        for slot in slots:
+            self._look_at(slot.container)
         put(value)
-        for place, before in zip(places, befores, strict=True):
-            if place.mark in self.reads.places and place.mark not in self.reads.written \
+        for slot, before in zip(slots, befores, strict=True):
+            if slot.mark in self.reads.slots and slot.mark not in self.reads.written \
                     and (type(before) in (int, float) or _may_change(before)):
-                self.changing.add(place.mark)       # the next recording knows what is read there
-            self.befores.append((place, before))
-            self.reads.kept.append((place, before, value))
-            self.reads.written[place.mark] = place
+                self.changing.add(slot.mark)       # the next recording knows what is read there
+            self.befores.append((slot, before))
+            self.reads.kept.append((slot, before, value))
+            self.reads.written[slot.mark] = slot
         self._note(value, put)
 
     def append(self, items: Any, value: Any) -> None:
@@ -57,7 +57,7 @@ class Writes:
         self._look_at(items)
         items.append(value)
         self.reads.kept.append(items)
-        self.reads.written[id(items), MISSING] = Place(items)
+        self.reads.written[id(items), MISSING] = Slot(items)
         self._note(value, items.append)
 
     def _look_at(self, container: Any) -> None:
@@ -93,23 +93,23 @@ class Writes:
         else:
             self.note(("call", step, ()))
 
-    def counter(self, place: Place, value: Any) -> Any:
+    def counter(self, slot: Slot, value: Any) -> Any:
         """A number that is read there, where calls are known to write it anew."""
         value = numbers.own(value)
-        self.reads.guard("answer", place.kind, MISSING, type(value))
-        counter = Counter(place)
+        self.reads.guard("answer", slot.kind, MISSING, type(value))
+        counter = Counter(slot)
         self.note(("call", counter.take, ()))
         self.reads.numbers[id(value)] = value, counter
         return value
 
-    def tensor(self, place: Place, value: Any) -> Any:
+    def tensor(self, slot: Slot, value: Any) -> Any:
         """A tensor that is read there, likewise: it is given to a replay like an argument."""
-        if place.mark in self.sources and self.sources[place.mark] is value:
+        if slot.mark in self.sources and self.sources[slot.mark] is value:
             return value
         if not _may_change(value):
             return None
-        self.sources[place.mark] = value
-        self.take_source(place.container, place.key, value)
+        self.sources[slot.mark] = value
+        self.take_source(slot.container, slot.key, value)
         return value
 
     def at_start(self, formula: Any) -> Any:
@@ -121,14 +121,14 @@ class Writes:
     def undone(self) -> Iterator[None]:
         """For what was there before the call to be looked at."""
         afters = []
-        for place, before in reversed(self.befores):
-            afters.append((place, place.get()))
-            place.put(before)
+        for slot, before in reversed(self.befores):
+            afters.append((slot, slot.get()))
+            slot.put(before)
         try:
             yield
         finally:
-            for place, after in reversed(afters):
-                place.put(after)
+            for slot, after in reversed(afters):
+                slot.put(after)
 
 
 def _may_change(value: Any) -> bool:

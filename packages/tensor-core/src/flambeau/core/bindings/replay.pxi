@@ -97,7 +97,7 @@ cdef extern from "replay/guards.h":
         int add(PyObject *) except -1
         bint adopt(const fl_guards &)
         int take_arguments(PyObject *, PyObject *) except -1
-        int take_place(PyObject *, PyObject *) except -1
+        int take_slot(PyObject *, PyObject *) except -1
         void keep_apart_all(const fl_recorder *)
         bint still_hold()
         void let_go()
@@ -230,9 +230,9 @@ cdef class Guards:
         """Guard the arguments, and number the tensors among them."""
         self.it.take_arguments(<PyObject *>args, <PyObject *>kwargs)
 
-    def take_place(self, of not None, key):
+    def take_slot(self, of not None, key):
         """Number the tensor that lies in a dict under a key, in a cell, or is a leaf's gradient."""
-        self.it.take_place(<PyObject *>of, <PyObject *>key)
+        self.it.take_slot(<PyObject *>of, <PyObject *>key)
 
     def let_go(self):
         """Hold nothing any more."""

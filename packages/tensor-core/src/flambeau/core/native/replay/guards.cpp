@@ -152,7 +152,7 @@ fl_guards::~fl_guards() {
         for (fl_argument &p : part->parts)
             parts.push_back(&p);
     }
-    for (fl_place &p : places) {
+    for (fl_slot &p : slots) {
         Py_DECREF(p.of);
         Py_DECREF(p.key);
         Py_XDECREF(p.found.object);
@@ -289,19 +289,19 @@ static PyObject *value_at(PyObject *of, PyObject *key) {
     return value;
 }
 
-int fl_guards::take_place(PyObject *of, PyObject *key) {
+int fl_guards::take_slot(PyObject *of, PyObject *key) {
     PyObject *value = value_at(of, key);
     if (!value)
         return PyErr_SetString(PyExc_RuntimeError, "there is no tensor any more"), -1;
-    places.push_back({Py_NewRef(of), Py_NewRef(key), (fl_tensor *)value, {}});
-    return note(value, places.back().found);
+    slots.push_back({Py_NewRef(of), Py_NewRef(key), (fl_tensor *)value, {}});
+    return note(value, slots.back().found);
 }
 
-bool fl_guards::places_fit(void) {
-    for (const fl_place &p : places) {
+bool fl_guards::slots_fit(void) {
+    for (const fl_slot &p : slots) {
         PyObject *value = value_at(p.of, p.key);
         if (!value || !fits(p.found, value)) {
-            Py_XSETREF(failed, Py_BuildValue("sOO", "place", p.of, p.key));
+            Py_XSETREF(failed, Py_BuildValue("sOO", "slot", p.of, p.key));
             return false;
         }
     }
@@ -369,7 +369,7 @@ bool fl_guards::take_again(PyObject *given, PyObject *named) {
     sources.clear();
     if (fl_thread.mode != mode || !fits(args, given) || !fits(kwargs, named))
         return false;
-    for (const fl_place &p : places)
+    for (const fl_slot &p : slots)
         if (p.found.kind == FL_A_SOURCE)
             sources.push_back(p.tensor);
     return true;
@@ -394,6 +394,6 @@ bool fl_guards::hold(PyObject *given, PyObject *named) {
     if (fl_thread.mode != mode || !fl_is_unwatched() || fl_default_dtype != default_dtype ||
         fl_promote_by_dtype != by_dtype || fl_fill_uninitialized != fills)
         return false;
-    return fits(args, given) && fits(kwargs, named) && places_fit() && sources_apart() &&
+    return fits(args, given) && fits(kwargs, named) && slots_fit() && sources_apart() &&
            all_hold(true);
 }

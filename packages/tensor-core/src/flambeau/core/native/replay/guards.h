@@ -47,7 +47,7 @@ struct fl_argument {
 
 /* Where a tensor lies that may be another one at each call: an item of a dict, what a cell holds, or
  * the gradient of a leaf. */
-struct fl_place {
+struct fl_slot {
     PyObject *of, *key;             /* references; `key` of a dict */
     fl_tensor *tensor;              /* when it was recorded: borrowed */
     fl_argument found;
@@ -56,7 +56,7 @@ struct fl_place {
 struct fl_guards {
     std::vector<fl_guard> list;
     fl_argument args, kwargs;
-    std::vector<fl_place> places;
+    std::vector<fl_slot> slots;
     std::vector<fl_tensor *> sources;           /* of the last call that fitted: borrowed */
     std::vector<const PyObject *> storages;     /* of tensors that are no arguments, sorted */
     uint32_t mode = 0;
@@ -69,7 +69,7 @@ struct fl_guards {
     int add(PyObject *description);
     bool adopt(const fl_guards &other);
     int take_arguments(PyObject *args, PyObject *kwargs);
-    int take_place(PyObject *of, PyObject *key);
+    int take_slot(PyObject *of, PyObject *key);
     void keep_apart(const PyObject *storage);
     void keep_apart_all(const fl_recorder *r);
     bool still_hold(void);
@@ -78,7 +78,7 @@ struct fl_guards {
 
   private:
     bool fits(const fl_argument &a, PyObject *o);
-    bool places_fit(void);
+    bool slots_fit(void);
     bool sources_apart(void) const;
     void note_failure(const fl_guard &g);
     bool all_hold(bool gradients);
