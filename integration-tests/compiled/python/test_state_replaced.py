@@ -1,4 +1,4 @@
-"""Tensors that calls read and put others in the place of: buffers, hidden states, gradients."""
+"""Tensors that calls read and replace: buffers, hidden states, gradients."""
 
 from __future__ import annotations
 

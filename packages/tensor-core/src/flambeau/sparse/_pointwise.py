@@ -132,8 +132,9 @@ def full_like(self: Any, fill_value: Any, **options: Any) -> Any:
     """A tensor with the indices of a compressed one, where it has this number."""
     layout = options.get("layout")
     if layout is not None and str.__str__(layout) == "strided" and isinstance(self, CooTensor):
-        return _op["fill_"](empty_like(self, **options).detach(), fill_value).requires_grad_(
-            options.get("requires_grad", False))
+        wants_grad = options.pop("requires_grad", False)
+        filled = _op["fill_"](empty_like(self, **options), fill_value)
+        return filled.requires_grad_() if wants_grad else filled
     if isinstance(self, CooTensor):
         raise NotImplementedError("full_like(): every element of a tensor of layout "
                                   f"{self.layout} would be stored; write x.to_dense() first")

@@ -1,5 +1,5 @@
 /* Convolutions of integers of 8 bits by AMX: 32 pixels by 32 channels, whose sums stay in registers
- * and are those of the other kernels to the bit. Weights lie as its tiles want them; windows are
+ * and equal those of the other kernels bit for bit. Weights lie as its tiles want them; windows are
  * copied, 64 bytes of each pixel at a time. */
 #include "common/kernels/amx.h"
 #include "conv/kernels/quantized_conv.h"

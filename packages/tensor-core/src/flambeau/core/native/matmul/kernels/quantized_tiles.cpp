@@ -1,5 +1,5 @@
 /* Products of rows of int8 by AMX: 32 rows by 32 columns, whose sums stay in registers. Columns are
- * packed as rows of fours; sums are exact, and results those of the other kernels to the bit. */
+ * packed as rows of fours; sums are exact, and results equal those of other kernels bit for bit. */
 #include "common/kernels/amx.h"
 #include "matmul/kernels/quantized.h"
 
