@@ -190,12 +190,16 @@ def plain_results(model: Any) -> Iterator[tuple[Any, list[Any]]]:
             each.training = True
 
 
+#: What branches and loops replace while they are recorded, and put back themselves.
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+
+
 def _put_back(attributes: dict[str, Any], before: dict[str, Any]) -> list[Any]:
     """Undo new values of attributes that hold tensors; the tensors that they replaced."""
     replaced = []
     for name, value in list(attributes.items()):
         old = before.get(name)
-        if value is old or not _tensors_in(value):
+        if value is old or name in _MEMBERS or not _tensors_in(value):
             continue
         if name in before:
             attributes[name] = old

@@ -25,6 +25,8 @@ def bincount(x, weights, minlength):
 def _size_of_counts(x, minlength):
     """One more than the greatest number; under vmap that of every sample."""
     greatest = _op["amax"](x)
+    if "_inner" not in greatest.__dict__:
+        return max(int(greatest) + 1, minlength)
     while "_inner" in greatest.__dict__:        # a batch of vmap's: all samples
         greatest = greatest.__dict__["_inner"]
     least = max(int(_op["amin"](greatest)) + 1, minlength)
