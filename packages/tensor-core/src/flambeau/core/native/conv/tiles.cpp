@@ -27,7 +27,7 @@ struct Job {
     int64_t tasks() const { return p.n * p.groups * bands * parts; }
     int64_t plane() const { return (rows + extra_rows) * padded_width; }
     size_t bytes() const {
-        return (size_t)(2 * SIDE / 2 * blocks * plane() + FL_CONV_BAND_SLACK + padded_width) * 4;
+        return (size_t)(SIDE * blocks * plane() + FL_CONV_BAND_SLACK + padded_width) * 4;
     }
     void run(int64_t task, uint32_t *planes) const;
 

@@ -25,6 +25,34 @@ constexpr TileConfig CONFIG;            /* not on the stack: GCC sees only 8 of 
 /* What was stored is in memory: loads of tiles do not tell GCC that they read. */
 inline void before_tiles() { asm volatile("" ::: "memory"); }
 
+/* R x C tiles of sums of 32 bits, in registers 0 to 3; rows in memory are `row` sums apart. */
+inline void zero_sums() {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+template <int R, int C, class T> inline void load_sums(const T *from, int64_t row) {
+    _tile_loadd(0, from, row * 4);
+    if (C > 1)
+        _tile_loadd(1, from + SIDE, row * 4);
+    if (R > 1)
+        _tile_loadd(2, from + SIDE * row, row * 4);
+    if (R > 1 && C > 1)
+        _tile_loadd(3, from + SIDE * row + SIDE, row * 4);
+}
+
+template <int R, int C, class T> inline void store_sums(T *to, int64_t row) {
+    _tile_stored(0, to, row * 4);
+    if (C > 1)
+        _tile_stored(1, to + SIDE, row * 4);
+    if (R > 1)
+        _tile_stored(2, to + SIDE * row, row * 4);
+    if (R > 1 && C > 1)
+        _tile_stored(3, to + SIDE * row + SIDE, row * 4);
+}
+
 inline int64_t up_to(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
 }  // namespace

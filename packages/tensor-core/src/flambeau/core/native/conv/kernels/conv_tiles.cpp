@@ -14,10 +14,7 @@ void multiply(const fl_conv_band &b, const uint32_t *weight, const uint32_t *fro
     const int64_t bytes = b.plane * 4;
     const uint32_t *lower = weight + b.taps * b.blocks * TILE;
     before_tiles();
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    zero_sums();
     for (int64_t t = 0; t < b.taps; t++) {
         const uint32_t *pairs = from + b.offsets[t];
         for (int64_t k = 0; k < b.blocks; k++, pairs += SIDE * b.plane) {
@@ -35,12 +32,7 @@ void multiply(const fl_conv_band &b, const uint32_t *weight, const uint32_t *fro
             lower += TILE;
         }
     }
-    _tile_stored(0, sums, BLOCK * 4);
-    _tile_stored(1, sums + SIDE, BLOCK * 4);
-    if (R > 1) {
-        _tile_stored(2, sums + SIDE * BLOCK, BLOCK * 4);
-        _tile_stored(3, sums + SIDE * BLOCK + SIDE, BLOCK * 4);
-    }
+    store_sums<R, 2>(sums, BLOCK);
 }
 
 /* Neighbours among 32 columns that are neighbours in a row of the output. */

@@ -55,17 +55,11 @@ struct Weights {
 /* sums[32][32] += windows * weights of up to 16 pixels, or 32. */
 template <int R> void add_windows(const Tile *t, int64_t first, int32_t *sums) {
     const int8_t *weight = t->weight;
-    const int64_t row = BLOCK * 4;
     int64_t step;
     Pixels upper(t, first, t->count), lower(t, R > 1 ? first + SIDE : first, t->count);
     Weights weights;
     before_tiles();
-    _tile_loadd(0, sums, row);
-    _tile_loadd(1, sums + SIDE, row);
-    if (R > 1) {
-        _tile_loadd(2, sums + SIDE * BLOCK, row);
-        _tile_loadd(3, sums + SIDE * BLOCK + SIDE, row);
-    }
+    load_sums<R, 2>(sums, BLOCK);
     for (int64_t r = 0; r < t->runs; r++)
         for (int64_t q = 0; q < t->words; q += SIDE) {
             const int64_t words = t->words - q < SIDE ? t->words - q : SIDE;
@@ -87,12 +81,7 @@ template <int R> void add_windows(const Tile *t, int64_t first, int32_t *sums) {
                 _tile_dpbusd(3, 5, 7);
             }
         }
-    _tile_stored(0, sums, row);
-    _tile_stored(1, sums + SIDE, row);
-    if (R > 1) {
-        _tile_stored(2, sums + SIDE * BLOCK, row);
-        _tile_stored(3, sums + SIDE * BLOCK + SIDE, row);
-    }
+    store_sums<R, 2>(sums, BLOCK);
 }
 
 void tiles(const Tile *t) {

@@ -1,9 +1,10 @@
 /* Matrix products of bfloat16 by AMX: registers that hold a tile of 16 rows of 64 bytes, and an
  * instruction that adds to a tile of sums the products of two others.
  *
- * Rows of A are copied side by side, in pairs along k; strips of B, two tiles wide, are packed into
- * the L1 cache with a row for each pair; the sums of a slab for two tiles by two stay in registers.
- * Compiled for AVX-512 alone; the caller has to ask the processor, and the system, for the rest. */
+ * Rows of A are read where they are, or copied side by side, in pairs along k; strips of B, two
+ * tiles wide, are packed with a row for each pair; the sums of a slab for two tiles by two stay in
+ * registers. Compiled for AVX-512 alone; the caller has to ask the processor, and the system, for
+ * the rest. */
 #include "common/kernels/amx.h"
 #include "matmul/kernels/gemm.h"
 
@@ -36,22 +37,11 @@ template <int R, int C>
 void multiply(int64_t steps, Rows a, const float *b, Sums from, Sums to) {
     const int64_t a_bytes = a.row * 4, b_bytes = BLOCK * 4;
     const float *upper = a.at, *lower = a.at + SIDE * a.row;
-    const int64_t from_bytes = from.row * 4, to_bytes = to.row * 4;
-    const float *below = from.at + SIDE * from.row;
     before_tiles();
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    if (from.at) {
-        _tile_loadd(0, from.at, from_bytes);
-        if (C > 1)
-            _tile_loadd(1, from.at + SIDE, from_bytes);
-        if (R > 1)
-            _tile_loadd(2, below, from_bytes);
-        if (R > 1 && C > 1)
-            _tile_loadd(3, below + SIDE, from_bytes);
-    }
+    if (from.at)
+        load_sums<R, C>(from.at, from.row);
+    else
+        zero_sums();
     for (; steps > 0; steps--, upper += SIDE, lower += SIDE, b += SIDE * BLOCK) {
         _tile_loadd(6, b, b_bytes);
         _tile_loadd(4, upper, a_bytes);
@@ -67,14 +57,7 @@ void multiply(int64_t steps, Rows a, const float *b, Sums from, Sums to) {
                 _tile_dpbf16ps(3, 5, 7);
         }
     }
-    float *low = to.at + SIDE * to.row;
-    _tile_stored(0, to.at, to_bytes);
-    if (C > 1)
-        _tile_stored(1, to.at + SIDE, to_bytes);
-    if (R > 1)
-        _tile_stored(2, low, to_bytes);
-    if (R > 1 && C > 1)
-        _tile_stored(3, low + SIDE, to_bytes);
+    store_sums<R, C>(to.at, to.row);
 }
 
 template <bool WIDE> auto multiply_rows(bool tall) {

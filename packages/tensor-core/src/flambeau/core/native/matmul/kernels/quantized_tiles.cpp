@@ -12,10 +12,7 @@ namespace {
 template <int R>
 void multiply(const int8_t *x, int64_t row, const float *strip, int64_t words, int32_t *sums) {
     before_tiles();
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    zero_sums();
     for (int64_t q = 0; q < words; q += SIDE, x += 64, strip += SIDE * BLOCK) {
         _tile_loadd(6, strip, BLOCK * 4);
         _tile_loadd(4, x, row);
@@ -28,12 +25,7 @@ void multiply(const int8_t *x, int64_t row, const float *strip, int64_t words, i
             _tile_dpbssd(3, 5, 7);
         }
     }
-    _tile_stored(0, sums, BLOCK * 4);
-    _tile_stored(1, sums + SIDE, BLOCK * 4);
-    if (R > 1) {
-        _tile_stored(2, sums + SIDE * BLOCK, BLOCK * 4);
-        _tile_stored(3, sums + SIDE * BLOCK + SIDE, BLOCK * 4);
-    }
+    store_sums<R, 2>(sums, BLOCK);
 }
 
 /* Up to sixteen columns of a row. */
