@@ -5,7 +5,7 @@
 #include "conv/kernels/quantized_conv.h"
 
 #if defined(FL_COMPILES_AMX)
-#include "conv/kernels/quantized_dot.h"
+#include "conv/kernels/quantized_finish.h"
 
 namespace {
 

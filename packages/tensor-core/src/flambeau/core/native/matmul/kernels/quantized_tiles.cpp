@@ -5,6 +5,7 @@
 
 #if defined(FL_COMPILES_AMX)
 #include "matmul/kernels/gemm_pack.h"
+#include <string.h>
 
 namespace {
 
